@@ -1,0 +1,1 @@
+//! A device without hardware: records every call and fails on demand.

@@ -1,0 +1,1 @@
+//! OpenCL devices, through a library found at run time.

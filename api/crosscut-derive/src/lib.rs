@@ -1,0 +1,1 @@
+//! The derive macro for plain data that may live on a device.

@@ -1,0 +1,1 @@
+//! Single-source heterogeneous computing on stable Rust: kernels are closures, device globals are statics.

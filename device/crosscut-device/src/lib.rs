@@ -1,0 +1,1 @@
+//! What kernels may call on a device, and its host twin.

@@ -1,0 +1,1 @@
+//! Programs as users write them; each is an example target beside this file.

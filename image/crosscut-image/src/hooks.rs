@@ -1,0 +1,51 @@
+//! The hooks: functions and one static that mean something else on a device.
+//!
+//! `crosscut-device` defines each under this name for the host, where a call is a bug; the
+//! toolchain gives each its meaning in device code. Signatures are in C's notation.
+
+/// `void (uint64_t key, uint32_t dimensions, uint64_t captures_size)`: the function that calls it is
+/// a kernel's entry. All three are constants once optimised. `dimensions` is 0 for a single task,
+/// `captures_size` the bytes of the closure.
+pub const KERNEL: &str = "__crosscut_kernel";
+
+/// `const void *(void)`: the closure's captures, aligned to 16 bytes.
+pub const CAPTURES: &str = "__crosscut_captures";
+
+/// `void *(uint32_t slot)`: the address of an argument; not null.
+pub const ARGUMENT_ADDRESS: &str = "__crosscut_argument_address";
+
+/// `const void *(uint32_t slot)`: the same for an argument that the kernel only reads.
+pub const READ_ARGUMENT_ADDRESS: &str = "__crosscut_read_argument_address";
+
+/// `uint64_t (uint32_t slot)`: how many elements an argument has.
+pub const ARGUMENT_LENGTH: &str = "__crosscut_argument_length";
+
+/// `uint64_t (uint32_t dimension)`: this item's index, dimension 0 being the slowest.
+pub const GLOBAL_ID: &str = "__crosscut_global_id";
+
+/// `uint64_t (uint32_t dimension)`: the items of one dimension.
+pub const GLOBAL_SIZE: &str = "__crosscut_global_size";
+
+/// `const void *(const void *global, uint64_t size, uint64_t align)`: the storage of a device
+/// global, given the address of its static.
+pub const GLOBAL_ADDRESS: &str = "__crosscut_global_address";
+
+/// `void (void)`: every item of the work-group waits for the others here.
+pub const BARRIER: &str = "__crosscut_barrier";
+
+/// `bool`, a static: whether this code runs on a device. False in the host program, folded to true
+/// in device code.
+pub const ON_DEVICE: &str = "__CROSSCUT_ON_DEVICE";
+
+/// All functions among the hooks.
+pub const FUNCTIONS: &[&str] = &[
+    KERNEL,
+    CAPTURES,
+    ARGUMENT_ADDRESS,
+    READ_ARGUMENT_ADDRESS,
+    ARGUMENT_LENGTH,
+    GLOBAL_ID,
+    GLOBAL_SIZE,
+    GLOBAL_ADDRESS,
+    BARRIER,
+];

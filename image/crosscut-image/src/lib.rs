@@ -1,0 +1,21 @@
+//! The one contract between compile time and run time.
+//!
+//! - [`hooks`]: the names by which device code asks for what only a device has; the toolchain
+//!   replaces them, the device crate defines their host twins.
+//! - [`Image`]: one piece of device code with what the runtime must know to launch it.
+//! - [`encode`] and [`decode`]: images as the bytes that travel inside a program.
+//! - [`spirv`]: a checked walk over SPIR-V, because drivers crash on what they do not expect.
+//!
+//! The bytes are untrusted input: [`decode`] accepts only what [`encode`] could have written, and
+//! neither LLVM nor a driver is known here.
+
+mod codec;
+pub mod hooks;
+mod model;
+mod property;
+pub mod registration;
+pub mod spirv;
+
+pub use codec::{DecodeError, FORMAT_VERSION, MAGIC, decode, encode};
+pub use model::{Global, Image, Kernel, PanicSite, Parameter, Target};
+pub use property::{DEVICE_GLOBALS, Property, PropertySet};

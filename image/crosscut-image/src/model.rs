@@ -1,0 +1,105 @@
+//! What an image is.
+
+use crate::PropertySet;
+
+/// The code form of an image's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Target {
+    /// SPIR-V for OpenCL, 64-bit addresses.
+    Spirv64,
+}
+
+/// One piece of device code with what the runtime must know to launch it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// What form `payload` has.
+    pub target: Target,
+    /// The device code.
+    pub payload: Vec<u8>,
+    /// The kernels inside.
+    pub kernels: Vec<Kernel>,
+    /// The device globals that those kernels reach. [`Parameter::Global`] and the read and write
+    /// sets count into this list.
+    pub globals: Vec<Global>,
+    /// The places where kernels can panic. A panic record counts into this list.
+    pub panic_sites: Vec<PanicSite>,
+    /// Facts in the form that other SYCL tools know, by set and name.
+    pub property_sets: Vec<PropertySet>,
+}
+
+/// One kernel of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// What the host program calls it: a number made from the closure's type.
+    pub key: u64,
+    /// Its entry point in the payload.
+    pub name: String,
+    /// Its name for people: `saxpy::main::{closure#0}`.
+    pub display_name: String,
+    /// Dimensions of its index space; 0 for a single task.
+    pub dimensions: u8,
+    /// Bytes of its closure.
+    pub captures_size: u32,
+    /// What it is to be given, in order.
+    pub parameters: Vec<Parameter>,
+    /// The globals it may read, ascending.
+    pub reads: Vec<u32>,
+    /// The globals it may write, ascending.
+    pub writes: Vec<u32>,
+}
+
+/// One parameter of a kernel. What a kernel does not use has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// Eight bytes of the closure, from byte `8 * word` (filled up with zeros beyond its end).
+    Captures {
+        /// Which eight bytes.
+        word: u32,
+    },
+    /// The address of the argument in this slot.
+    Address {
+        /// Which argument.
+        slot: u32,
+    },
+    /// The number of elements of the argument in this slot, as 64 bits.
+    Length {
+        /// Which argument.
+        slot: u32,
+    },
+    /// The storage of a device global on this device and context.
+    Global {
+        /// Which one in [`Image::globals`].
+        index: u32,
+    },
+    /// The address of a panic record (see [`registration`](crate::registration)), zeroed.
+    PanicRecord,
+}
+
+/// One device global that an image's kernels reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Its unique id: the symbol of the static in the host program.
+    pub id: String,
+    /// Its name for people: `letters::COUNTS`.
+    pub display_name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its alignment in bytes.
+    pub align: u64,
+    /// Whether it is a variable of the image itself rather than shared by all images of a device.
+    pub image_scope: bool,
+}
+
+/// A place where a kernel can panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanicSite {
+    /// What the panic says; `{0}` and `{1}` stand for the record's operands.
+    pub message: String,
+    /// The file, as rustc names it.
+    pub file: String,
+    /// The line, from 1; 0 if unknown.
+    pub line: u32,
+    /// The column, from 1; 0 if unknown.
+    pub column: u32,
+}

@@ -1,0 +1,53 @@
+//! What a linked program hands to its runtime, and what a device hands back.
+//!
+//! The link step adds one object with a constructor to the program. Before `main` it calls
+//! [`REGISTER`] with a [`Descriptor`], and [`UNREGISTER`] with the same one at unload.
+
+/// `void (const Descriptor *)`, defined by the runtime: takes a program's images and device globals.
+pub const REGISTER: &str = "__crosscut_register";
+
+/// `void (const Descriptor *)`, defined by the runtime: forgets them.
+pub const UNREGISTER: &str = "__crosscut_unregister";
+
+/// The symbol of the array of [`HostObject`]s: the link step finds it in the finished program and
+/// fills in the offsets.
+pub const HOST_OBJECTS: &str = "__crosscut_host_objects";
+
+/// The version of [`Descriptor`]; another one is refused.
+pub const DESCRIPTOR_VERSION: u64 = 1;
+
+/// A program's images and host objects.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Descriptor {
+    /// [`DESCRIPTOR_VERSION`].
+    pub version: u64,
+    /// What [`encode`](crate::encode) wrote.
+    pub images: *const u8,
+    /// Its length in bytes.
+    pub images_length: u64,
+    /// The array of host objects.
+    pub objects: *const HostObject,
+    /// Its length in elements.
+    pub objects_length: u64,
+}
+
+/// A static of the host program and its unique id.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HostObject {
+    /// The static's address minus the address of the array of host objects; 0 if the host program
+    /// does not contain it.
+    pub offset: i64,
+    /// Its unique id in UTF-8, not terminated.
+    pub id: *const u8,
+    /// The id's length in bytes.
+    pub id_length: u64,
+}
+
+/// The bytes of a panic record: three 64-bit words, zero while nothing has panicked.
+pub const PANIC_RECORD_SIZE: usize = 24;
+
+/// How many low bits of a panic record's first word hold the linear index of the item; the panic
+/// site plus one is above. The second and third word are the site's operands.
+pub const PANIC_ITEM_BITS: u32 = 40;

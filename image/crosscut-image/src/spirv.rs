@@ -1,0 +1,1 @@
+//! A checked walk over SPIR-V.

@@ -1,0 +1,260 @@
+//! What an adapter implements: one driver's devices, contexts, memory, programs and queues.
+//!
+//! The contract, both ways:
+//!
+//! - **The runtime checks, adapters trust.** Every length is non-zero, every range lies inside its
+//!   allocation, every object handed to a context or queue was made by that same context, every
+//!   image has passed its checks. An adapter that meets anything else has met a bug of the runtime
+//!   and panics; it does not invent an error for it.
+//! - **Absence is data.** A missing library or driver is an [`Absence`] with its reason, never a
+//!   panic and never an error of a later call.
+//! - **Errors keep what the driver said.** [`DriverError`] has the call and the untranslated code.
+//! - **Threads may share everything.** Whatever a driver does not allow to be called at the same
+//!   time, the adapter serialises.
+//! - **A failed call changes nothing** that another object could notice.
+//! - Optional abilities are separate traits, reached by an `as_...` method that answers `None`.
+
+mod error;
+mod info;
+mod native;
+
+use std::any::Any;
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+pub use error::{Absence, DriverError, DriverErrorKind};
+pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind};
+pub use native::{NativeEntry, NativeLaunch, NativePanic, NativeQueue, Slot};
+
+/// One driver interface, for example OpenCL.
+pub trait Adapter: Send + Sync {
+    /// Which interface this is.
+    fn backend(&self) -> Backend;
+
+    /// The devices found, in the driver's order.
+    ///
+    /// # Errors
+    /// Says why there is none: library missing, no platform, no device.
+    fn devices(&self) -> Result<Vec<Arc<dyn Device>>, Absence>;
+}
+
+/// A device as listed, not yet opened.
+pub trait Device: Send + Sync {
+    /// What the driver says about it.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Opens the device. Each context has its own memory, programs and device globals.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    fn create_context(&self) -> Result<Arc<dyn Context>, DriverError>;
+}
+
+/// An opened device.
+pub trait Context: Send + Sync {
+    /// Allocates uninitialised memory, aligned to `align` (a power of two) on the device.
+    ///
+    /// # Errors
+    /// [`DriverErrorKind::OutOfMemory`] where there is not enough; the driver's refusal otherwise.
+    fn allocate(
+        &self,
+        kind: MemoryKind,
+        size: NonZeroUsize,
+        align: usize,
+    ) -> Result<Box<dyn Memory>, DriverError>;
+
+    /// Makes a queue. Queues of one context run side by side.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError>;
+
+    /// Builds a program. `code` has one of the forms that [`DeviceInfo::code_forms`] lists.
+    ///
+    /// # Errors
+    /// [`DriverErrorKind::Build`] with the driver's build log in [`DriverError::log`].
+    fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError>;
+}
+
+/// Where memory lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// On the device.
+    #[default]
+    Device,
+    /// Wherever host and device both reach it; [`Memory::host_address`] is set if the driver can.
+    HostVisible,
+}
+
+/// An allocation. Dropping it frees it; the runtime has waited for every command that uses it.
+pub trait Memory: Send + Sync {
+    /// Its size in bytes, as asked for.
+    fn size(&self) -> NonZeroUsize;
+
+    /// Where the host can read and write it directly, if it can.
+    fn host_address(&self) -> Option<NonNull<u8>>;
+
+    /// Where the device sees it, if the driver tells: the same for as long as it is allocated.
+    fn device_address(&self) -> Option<u64>;
+
+    /// For the adapter to find its own type again.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A built program.
+pub trait Program: Send + Sync {
+    /// Finds a kernel by its name in the code.
+    ///
+    /// # Errors
+    /// [`DriverErrorKind::Build`] if the program has none of that name.
+    fn kernel(&self, name: &str) -> Result<Box<dyn Kernel>, DriverError>;
+}
+
+/// A kernel of a built program. It keeps its program alive.
+pub trait Kernel: Send + Sync {
+    /// For the adapter to find its own type again.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// How commands of one queue may overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueOrder {
+    /// Each command starts when the one before it has completed.
+    #[default]
+    InOrder,
+    /// Commands start as soon as the events they wait for have completed.
+    OutOfOrder,
+}
+
+/// What a queue is asked to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueOptions {
+    /// How its commands may overlap.
+    pub order: QueueOrder,
+}
+
+/// The index space of a launch: 1 to 3 extents, the last one fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// How many of `size` count: 1, 2 or 3.
+    pub dimensions: u8,
+    /// Items per dimension; all non-zero, 1 beyond `dimensions`.
+    pub size: [usize; 3],
+}
+
+/// One argument of a kernel, in the order of its parameters.
+#[derive(Clone, Copy)]
+pub enum Argument<'a> {
+    /// Plain bytes: 4 or 8 of them.
+    Value(&'a [u8]),
+    /// The address of `memory` plus `offset` bytes; `offset` is less than its size.
+    Memory {
+        /// The allocation.
+        memory: &'a dyn Memory,
+        /// Where in it the argument points.
+        offset: usize,
+    },
+}
+
+/// A sequence of commands on one device.
+///
+/// Every command starts once all events in `after` have completed (and, in order, the command
+/// before it). A returned event completes when the command has. Commands are on their way to the
+/// device when the method returns: no flush is needed for them to complete.
+pub trait Queue: Send + Sync {
+    /// Runs `kernel` once for every index of `extent`.
+    ///
+    /// # Safety
+    /// `arguments` fit the kernel's parameters in number and size, and every allocation among them,
+    /// and every one whose address those hold, lives until the event completes.
+    ///
+    /// # Errors
+    /// The driver's refusal; the command then does not run.
+    unsafe fn launch(
+        &self,
+        kernel: &dyn Kernel,
+        extent: Extent,
+        arguments: &[Argument<'_>],
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError>;
+
+    /// Copies `size` bytes from host memory to `target` at `offset`.
+    ///
+    /// # Safety
+    /// `source` is readable for `size` bytes and unchanged, and `target` lives, until the event
+    /// completes.
+    ///
+    /// # Errors
+    /// The driver's refusal; the command then does not run.
+    unsafe fn write(
+        &self,
+        target: &dyn Memory,
+        offset: usize,
+        source: *const u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError>;
+
+    /// Copies `size` bytes of `source` at `offset` to host memory.
+    ///
+    /// # Safety
+    /// `target` is writable for `size` bytes and touched by nobody else, and `source` lives, until
+    /// the event completes.
+    ///
+    /// # Errors
+    /// The driver's refusal; the command then does not run.
+    unsafe fn read(
+        &self,
+        source: &dyn Memory,
+        offset: usize,
+        target: *mut u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError>;
+
+    /// Fills `size` bytes of `target` at `offset` with `value`.
+    ///
+    /// # Safety
+    /// `target` lives until the event completes.
+    ///
+    /// # Errors
+    /// The driver's refusal; the command then does not run.
+    unsafe fn fill(
+        &self,
+        target: &dyn Memory,
+        offset: usize,
+        value: u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError>;
+
+    /// Blocks until every command submitted so far has completed.
+    ///
+    /// # Errors
+    /// The driver's word that a command failed.
+    fn wait(&self) -> Result<(), DriverError>;
+
+    /// Launching native code, on the device that runs it.
+    fn as_native(&self) -> Option<&dyn NativeQueue> {
+        None
+    }
+}
+
+/// The completion of one command.
+pub trait Event: Send + Sync {
+    /// Whether the command has completed, well or badly.
+    ///
+    /// # Errors
+    /// The driver's word that the command failed, or its refusal to answer.
+    fn is_complete(&self) -> Result<bool, DriverError>;
+
+    /// Blocks until the command has completed.
+    ///
+    /// # Errors
+    /// The driver's word that the command failed.
+    fn wait(&self) -> Result<(), DriverError>;
+
+    /// For the adapter to find its own type again.
+    fn as_any(&self) -> &dyn Any;
+}

@@ -1,0 +1,1 @@
+//! Registry, device-global database, programs, queues, events and memory; all validation.

@@ -1,0 +1,1 @@
+//! One list of behaviours that every adapter must show.
