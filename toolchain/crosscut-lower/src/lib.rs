@@ -1,1 +1,3 @@
-//! Turns linked device bitcode into device images; the only crate that talks to LLVM.
+//! Turns a program's device bitcode into device images.
+
+pub mod job;
