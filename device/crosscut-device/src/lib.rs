@@ -1,1 +1,34 @@
-//! What kernels may call on a device, and its host twin.
+//! What code inside kernels may use, and its host twin.
+//!
+//! - [`hooks`]: functions that the toolchain gives a meaning in device code; on the host a call is a
+//!   bug and ends the process.
+//! - [`on_device`]: whether this code runs on a device, known when the program is linked.
+//! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
+//! - [`DeviceGlobal`]: a static with one instance per device and context.
+//! - [`place`]: on the host, which context's instances the code of this thread sees.
+//!
+//! Nothing here depends on the runtime or on a driver: this crate is part of every device image.
+
+mod data;
+mod global;
+pub mod hooks;
+pub mod place;
+mod side;
+
+pub use data::{ByName, DeviceCopy, DeviceData};
+pub use global::{DeviceGlobal, Exclusive, GlobalDescription};
+pub use side::on_device;
+
+/// Waits until every item of the work-group has come here.
+///
+/// Only kernels with work-groups may call it; none can be launched yet.
+#[doc(hidden)]
+#[inline(always)]
+pub fn barrier() {
+    // SAFETY: empty assembly touches nothing. It is here so that no optimiser copies the barrier
+    // into the branches around it: all items must meet at one and the same place.
+    unsafe { core::arch::asm!("", options(nostack)) };
+    hooks::__crosscut_barrier();
+    // SAFETY: as above.
+    unsafe { core::arch::asm!("", options(nostack)) };
+}

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 pub use error::{Absence, DriverError, DriverErrorKind};
 pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind};
-pub use native::{NativeEntry, NativeLaunch, NativePanic, NativeQueue, Slot};
+pub use native::{NativeEntry, NativeLaunch, NativeOutcome, NativePanic, NativeQueue, Slot};
 
 /// One driver interface, for example OpenCL.
 pub trait Adapter: Send + Sync {

@@ -49,6 +49,9 @@ pub struct NativePanic {
 /// of one launch overlap.
 pub type NativeEntry = unsafe fn(&NativeLaunch<'_>, Range<u64>) -> Result<(), NativePanic>;
 
+/// What came of a native launch: its event, and the panic that ended it.
+pub type NativeOutcome = (Box<dyn Event>, Result<(), NativePanic>);
+
 /// A queue that runs native code.
 pub trait NativeQueue {
     /// Runs `entry` over every index of `launch.extent`, in pieces, on any number of threads.
@@ -67,5 +70,5 @@ pub trait NativeQueue {
         entry: NativeEntry,
         launch: &NativeLaunch<'_>,
         after: &[&dyn Event],
-    ) -> Result<(Box<dyn Event>, Result<(), NativePanic>), DriverError>;
+    ) -> Result<NativeOutcome, DriverError>;
 }

@@ -1,0 +1,31 @@
+//! A context: nothing but the right to allocate.
+
+use std::num::NonZeroUsize;
+
+use crosscut_adapter_api::{
+    CodeForm, Context, DriverError, Memory, MemoryKind, Program, Queue, QueueOptions,
+};
+
+use crate::memory::HostMemory;
+use crate::queue::HostQueue;
+
+pub(crate) struct HostContext;
+
+impl Context for HostContext {
+    fn allocate(
+        &self,
+        _kind: MemoryKind,
+        size: NonZeroUsize,
+        align: usize,
+    ) -> Result<Box<dyn Memory>, DriverError> {
+        Ok(Box::new(HostMemory::allocate(size, align)?))
+    }
+
+    fn create_queue(&self, _options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
+        Ok(Box::new(HostQueue))
+    }
+
+    fn build(&self, form: CodeForm, _code: &[u8]) -> Result<Box<dyn Program>, DriverError> {
+        unreachable!("the host CPU takes native code only, and was given {form:?}")
+    }
+}

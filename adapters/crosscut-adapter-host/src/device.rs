@@ -1,0 +1,79 @@
+//! The one device: the CPU this process runs on.
+
+use std::fs;
+use std::sync::Arc;
+
+use crosscut_adapter_api::{CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError};
+
+use crate::context::HostContext;
+
+pub(crate) struct HostDevice {
+    info: DeviceInfo,
+}
+
+impl HostDevice {
+    /// Describes this machine. What it does not tell is left at zero or at a plain name.
+    pub(crate) fn detect() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let memory = memory_size(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
+        Self {
+            info: DeviceInfo {
+                name: field(&cpu, "model name").unwrap_or("host CPU").to_owned(),
+                vendor: field(&cpu, "vendor_id").unwrap_or("unknown").to_owned(),
+                platform: "host".to_owned(),
+                driver_version: env!("CARGO_PKG_VERSION").to_owned(),
+                kind: DeviceKind::Cpu,
+                code_forms: vec![CodeForm::Native],
+                code_forms_note: None,
+                memory_size: memory,
+                // The allocator is the judge: no object may be larger than this.
+                largest_allocation: isize::MAX as u64,
+                compute_units: u32::try_from(threads).unwrap_or(u32::MAX),
+            },
+        }
+    }
+}
+
+/// The value of the first line `key : value`.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim()).filter(|value| !value.is_empty())
+    })
+}
+
+/// The bytes of memory, from a line `MemTotal: 123 kB`.
+fn memory_size(text: &str) -> u64 {
+    field(text, "MemTotal")
+        .and_then(|value| value.strip_suffix("kB")?.trim().parse::<u64>().ok())
+        .map_or(0, |kilobytes| kilobytes.saturating_mul(1024))
+}
+
+impl Device for HostDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
+        Ok(Arc::new(HostContext))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{field, memory_size};
+
+    #[test]
+    fn a_field_is_found_by_its_whole_name() {
+        let text = "model\t\t: 1\nmodel name\t: Some CPU\nflags :\n";
+        assert_eq!(field(text, "model name"), Some("Some CPU"));
+        assert_eq!(field(text, "flags"), None);
+    }
+
+    #[test]
+    fn memory_is_given_in_bytes() {
+        assert_eq!(memory_size("MemFree: 1 kB\nMemTotal:       2048 kB\n"), 2048 * 1024);
+        assert_eq!(memory_size("nothing"), 0);
+    }
+}

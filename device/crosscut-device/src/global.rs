@@ -1,0 +1,164 @@
+//! Device globals: statics with one instance per device and context.
+
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::{ManuallyDrop, MaybeUninit};
+use core::ops::Deref;
+
+use crate::{ByName, DeviceCopy, DeviceData, hooks, on_device, place};
+
+/// A global variable that kernels use; put it in a `static`.
+///
+/// Every device and context has its own instance, which starts with the initial value and lives
+/// across launches. The rule: **atomics by name; plain values by argument (`&G`), by copy
+/// ([`get`](Self::get)), or, in a single task, by [`exclusive`](Self::exclusive).** The host reads
+/// and writes it through a queue.
+///
+/// `P` is for properties; there are none yet.
+// The initial value lies directly behind the storage: the runtime finds it from the static's
+// address and the value's size alone. Both have one type, so there is no gap.
+#[repr(C)]
+pub struct DeviceGlobal<T: DeviceData, P = ()> {
+    storage: UnsafeCell<T>,
+    initial: T,
+    properties: PhantomData<fn() -> P>,
+}
+
+// SAFETY: the storage is shared only as atomics or as data that nobody writes meanwhile: kernels
+// write plain values through `exclusive`, host copies go through the runtime, and the runtime lets
+// neither run beside a kernel of the same context.
+unsafe impl<T: DeviceData, P> Sync for DeviceGlobal<T, P> {}
+
+/// Where a global's static is and what it holds: what the runtime needs to make an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GlobalDescription {
+    /// The static; the initial bytes are `size` behind it.
+    pub address: *const u8,
+    /// The bytes of its value.
+    pub size: usize,
+    /// The alignment of its value.
+    pub align: usize,
+    /// [`DeviceData::ATOMIC_WIDTH`] of its value.
+    pub atomic_width: usize,
+}
+
+/// The same bits as the host's and as the device's type.
+union Bits<T: DeviceData> {
+    host: T::Host,
+    device: ManuallyDrop<T>,
+}
+
+impl<T: DeviceData, P> DeviceGlobal<T, P> {
+    /// A global that starts as all zeros. It takes no space in the program file.
+    #[must_use]
+    pub const fn zeroed() -> Self {
+        // SAFETY: all zeros is a valid value of every `DeviceData`.
+        let storage = unsafe { MaybeUninit::<T>::zeroed().assume_init() };
+        // SAFETY: as above.
+        let initial = unsafe { MaybeUninit::<T>::zeroed().assume_init() };
+        Self { storage: UnsafeCell::new(storage), initial, properties: PhantomData }
+    }
+
+    /// A global that starts with `value`; for atomics the plain values: `new([0, 1])`.
+    #[must_use]
+    pub const fn new(value: T::Host) -> Self {
+        Self {
+            storage: UnsafeCell::new(Self::device_value(value)),
+            initial: Self::device_value(value),
+            properties: PhantomData,
+        }
+    }
+
+    const fn device_value(value: T::Host) -> T {
+        let bits = Bits::<T> { host: value };
+        // SAFETY: by `DeviceData`'s contract both types have the same bits and any are valid.
+        ManuallyDrop::into_inner(unsafe { bits.device })
+    }
+
+    /// What the runtime needs to know.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn description(&'static self) -> GlobalDescription {
+        GlobalDescription {
+            address: core::ptr::from_ref(self).cast(),
+            size: size_of::<T>(),
+            align: align_of::<T>(),
+            atomic_width: T::ATOMIC_WIDTH,
+        }
+    }
+
+    /// This device's and context's instance.
+    #[inline(always)]
+    fn address(&self) -> *const T {
+        let global: *const u8 = core::ptr::from_ref(self).cast();
+        if on_device() {
+            hooks::__crosscut_global_address(global, size_of::<T>() as u64, align_of::<T>() as u64)
+                .cast()
+        } else {
+            place::host_storage(global, size_of::<T>(), align_of::<T>()).cast()
+        }
+    }
+}
+
+impl<T: DeviceCopy, P> DeviceGlobal<T, P> {
+    /// A copy of the value, inside a kernel.
+    ///
+    /// # Panics
+    /// Outside a kernel (use `queue.read`), and in a task that has it by
+    /// [`exclusive`](Self::exclusive).
+    #[inline(always)]
+    #[must_use]
+    pub fn get(&'static self) -> T {
+        // SAFETY: the instance is a valid `T` in live memory, and nobody writes it while a kernel
+        // of its context runs: a task that holds it exclusively runs alone and gets no address.
+        unsafe { *self.address() }
+    }
+
+    /// The global as an argument of a single task, which sees it as `&mut T`.
+    #[must_use]
+    pub fn exclusive(&'static self) -> Exclusive<T, P> {
+        Exclusive { global: self }
+    }
+}
+
+impl<T: ByName, P> Deref for DeviceGlobal<T, P> {
+    type Target = T;
+
+    /// The atomics, inside a kernel.
+    ///
+    /// # Panics
+    /// Outside a kernel: use `queue.read`.
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: the instance is a valid `T` that lives as long as the static and is only ever
+        // changed by atomic operations.
+        unsafe { &*self.address() }
+    }
+}
+
+impl<T: DeviceData, P> fmt::Debug for DeviceGlobal<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceGlobal").finish_non_exhaustive()
+    }
+}
+
+/// A plain global lent to one single task: see [`DeviceGlobal::exclusive`].
+pub struct Exclusive<T: DeviceCopy, P: 'static = ()> {
+    global: &'static DeviceGlobal<T, P>,
+}
+
+impl<T: DeviceCopy, P> Exclusive<T, P> {
+    /// The global.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn global(&self) -> &'static DeviceGlobal<T, P> {
+        self.global
+    }
+}
+
+impl<T: DeviceCopy, P> fmt::Debug for Exclusive<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Exclusive").field(self.global).finish()
+    }
+}

@@ -1,0 +1,81 @@
+//! The hooks: what only a device can answer.
+//!
+//! The toolchain replaces each of these functions in device code. The bodies below are the host's:
+//! no host code calls them, because everything that does is behind [`on_device`](crate::on_device)
+//! or in a kernel's device entry, so reaching one is a bug and ends the process.
+
+/// Ends the process, saying which hook was called on the host.
+#[cold]
+fn only_on_a_device(hook: &str) -> ! {
+    use std::io::Write as _;
+    // The process ends either way: a closed standard error changes nothing.
+    let _ = writeln!(std::io::stderr(), "crosscut: `{hook}` was called on the host");
+    std::process::abort()
+}
+
+/// Marks the function that calls it as the device entry of a kernel.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_kernel(_key: u64, _dimensions: u32, _captures_size: u64) {
+    only_on_a_device("__crosscut_kernel")
+}
+
+/// The closure's captures.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_captures() -> *const u8 {
+    only_on_a_device("__crosscut_captures")
+}
+
+/// The address of an argument.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_argument_address(_slot: u32) -> *mut u8 {
+    only_on_a_device("__crosscut_argument_address")
+}
+
+/// The address of an argument that the kernel only reads.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_read_argument_address(_slot: u32) -> *const u8 {
+    only_on_a_device("__crosscut_read_argument_address")
+}
+
+/// How many elements an argument has.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_argument_length(_slot: u32) -> u64 {
+    only_on_a_device("__crosscut_argument_length")
+}
+
+/// This item's index in one dimension, dimension 0 being the slowest.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_global_id(_dimension: u32) -> u64 {
+    only_on_a_device("__crosscut_global_id")
+}
+
+/// The items of one dimension.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_global_size(_dimension: u32) -> u64 {
+    only_on_a_device("__crosscut_global_size")
+}
+
+/// The storage of a device global, given the address of its static.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_global_address(
+    _global: *const u8,
+    _size: u64,
+    _align: u64,
+) -> *const u8 {
+    only_on_a_device("__crosscut_global_address")
+}
+
+/// Every item of the work-group waits for the others here.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_barrier() {
+    only_on_a_device("__crosscut_barrier")
+}
