@@ -1,1 +1,75 @@
 //! OpenCL devices, through a library found at run time.
+//!
+//! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and `exit`, which keeps the
+//! driver from being called once the process has begun to end.
+//!
+//! How OpenCL meets the contract of `crosscut-adapter-api`:
+//! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
+//!   without a driver behind it, there is an [`Absence`] and nothing else happens.
+//! - Memory is unified shared memory where the device has it (`cl_intel_unified_shared_memory`):
+//!   then it has a device address. Elsewhere it is a memory object, which has none; offsets of
+//!   arguments are then multiples of [`Context::argument_alignment`].
+//! - OpenCL lets threads share every object but `cl_kernel`, so setting arguments and enqueueing
+//!   are one step under a lock of the kernel.
+//! - OpenCL's dimension 0 is the fastest, Crosscut's the slowest: a launch reverses them, and device
+//!   code asks for dimension `D - 1 - d` where Crosscut says `d` of `D`.
+//! - A command is flushed as it is submitted, so that nobody waits for one that never started.
+
+mod context;
+mod device;
+mod error;
+mod event;
+mod exit;
+mod memory;
+mod program;
+mod queue;
+mod sys;
+
+use std::sync::Arc;
+
+use crosscut_adapter_api::{Absence, Adapter, Backend, Device};
+
+#[cfg(doc)]
+use crosscut_adapter_api::Context;
+
+/// All devices of all OpenCL platforms.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenCl {
+    memory: MemoryModel,
+}
+
+/// Which of OpenCL's two kinds of memory to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum MemoryModel {
+    /// Unified shared memory where the device has it.
+    #[default]
+    BestAvailable,
+    /// Memory objects everywhere.
+    ObjectsOnly,
+}
+
+impl OpenCl {
+    /// The adapter; nothing is loaded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same, without unified shared memory even where a device has it: how tests reach the path
+    /// of poorer devices on a driver that has everything.
+    #[must_use]
+    pub fn without_usm() -> Self {
+        Self { memory: MemoryModel::ObjectsOnly }
+    }
+}
+
+impl Adapter for OpenCl {
+    fn backend(&self) -> Backend {
+        Backend::OpenCl
+    }
+
+    fn devices(&self) -> Result<Vec<Arc<dyn Device>>, Absence> {
+        device::list(self.memory)
+    }
+}

@@ -75,6 +75,14 @@ pub trait Context: Send + Sync {
     /// # Errors
     /// [`DriverErrorKind::Build`] with the driver's build log in [`DriverError::log`].
     fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError>;
+
+    /// What every offset of an [`Argument::Memory`] is a multiple of, in bytes.
+    ///
+    /// 1 wherever memory has addresses. A device with memory objects only can hand a part of one to
+    /// a kernel only where this much alignment allows it to.
+    fn argument_alignment(&self) -> usize {
+        1
+    }
 }
 
 /// Where memory lives.
@@ -148,7 +156,8 @@ pub struct Extent {
 pub enum Argument<'a> {
     /// Plain bytes: 4 or 8 of them.
     Value(&'a [u8]),
-    /// The address of `memory` plus `offset` bytes; `offset` is less than its size.
+    /// The address of `memory` plus `offset` bytes; `offset` is less than its size and a multiple
+    /// of [`Context::argument_alignment`].
     Memory {
         /// The allocation.
         memory: &'a dyn Memory,

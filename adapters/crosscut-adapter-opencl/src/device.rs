@@ -1,0 +1,229 @@
+//! Finding devices and asking what they are.
+
+use std::ffi::{CStr, c_void};
+use std::sync::{Arc, Once};
+
+use crosscut_adapter_api::{
+    Absence, CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError,
+};
+
+use crate::context::ClContext;
+use crate::sys::{self, Api, Handle, Usm};
+use crate::{MemoryModel, exit};
+
+/// A device with what the rest of the adapter must know about it.
+pub(crate) struct ClDevice {
+    pub(crate) api: &'static Api,
+    /// `cl_device_id`. Root devices are not reference counted: it is valid for ever.
+    pub(crate) id: Handle,
+    /// The entry points of unified shared memory, if it is to be used.
+    pub(crate) usm: Option<Usm>,
+    /// Whether host memory can be unified shared memory too.
+    pub(crate) usm_on_host: bool,
+    /// Takes SPIR-V, if the device does.
+    pub(crate) create_program: Option<sys::CreateProgramWithIl>,
+    /// Whether queues can be out of order.
+    pub(crate) out_of_order_queues: bool,
+    /// The alignment in bytes of every memory object, and of every part of one.
+    pub(crate) base_alignment: usize,
+    /// What programs are built with.
+    pub(crate) build_options: &'static CStr,
+    info: DeviceInfo,
+}
+
+// SAFETY: the only raw pointer is a `cl_device_id`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
+// API calls are thread-safe except those that modify the state of cl_kernel objects".
+unsafe impl Send for ClDevice {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for ClDevice {}
+
+/// The devices of all platforms, in the driver's order.
+pub(crate) fn list(memory: MemoryModel) -> Result<Vec<Arc<dyn Device>>, Absence> {
+    static DRIVERS_LOADED: Once = Once::new();
+    let api = sys::api()?;
+    let platforms = platforms(api);
+    exit::watch(&DRIVERS_LOADED);
+    if platforms.is_empty() {
+        return Err(Absence {
+            reason: "the OpenCL library found no driver".to_owned(),
+            help: "install your device's OpenCL driver, or point OCL_ICD_VENDORS at its .icd file"
+                .to_owned(),
+        });
+    }
+    let mut found: Vec<Arc<dyn Device>> = Vec::new();
+    for platform in platforms {
+        for id in device_ids(api, platform) {
+            if let Some(device) = ClDevice::ask(api, platform, id, memory) {
+                found.push(Arc::new(Listed(Arc::new(device))));
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(Absence {
+            reason: "the OpenCL drivers found no device".to_owned(),
+            help: "check that this user may open the device, for example by its group".to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+fn platforms(api: &Api) -> Vec<Handle> {
+    let mut count = 0;
+    // SAFETY: asking for the count alone; `count` is writable.
+    let status = unsafe { (api.clGetPlatformIDs)(0, std::ptr::null_mut(), &raw mut count) };
+    if status != sys::CL_SUCCESS || count == 0 {
+        return Vec::new();
+    }
+    let mut ids = vec![std::ptr::null_mut(); count as usize];
+    // SAFETY: `ids` has room for `count` handles.
+    let status = unsafe { (api.clGetPlatformIDs)(count, ids.as_mut_ptr(), std::ptr::null_mut()) };
+    if status == sys::CL_SUCCESS { ids } else { Vec::new() }
+}
+
+fn device_ids(api: &Api, platform: Handle) -> Vec<Handle> {
+    let all = sys::CL_DEVICE_TYPE_ALL;
+    let mut count = 0;
+    // SAFETY: `platform` came from `clGetPlatformIDs`; asking for the count alone.
+    let status =
+        unsafe { (api.clGetDeviceIDs)(platform, all, 0, std::ptr::null_mut(), &raw mut count) };
+    if status != sys::CL_SUCCESS || count == 0 {
+        return Vec::new();
+    }
+    let mut ids = vec![std::ptr::null_mut(); count as usize];
+    // SAFETY: the same platform, and `ids` has room for `count` handles.
+    let status = unsafe {
+        (api.clGetDeviceIDs)(platform, all, count, ids.as_mut_ptr(), std::ptr::null_mut())
+    };
+    if status == sys::CL_SUCCESS { ids } else { Vec::new() }
+}
+
+/// The signature that all of OpenCL's `clGet...Info` share.
+type GetInfo = unsafe extern "system" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
+
+/// The bytes of one property; empty where the driver does not know it.
+///
+/// # Safety
+/// `object` is what `get` asks about.
+unsafe fn bytes(get: GetInfo, object: Handle, property: u32) -> Vec<u8> {
+    let mut size = 0;
+    // SAFETY: the caller vouches for the object; asking for the size alone.
+    let status = unsafe { get(object, property, 0, std::ptr::null_mut(), &raw mut size) };
+    if status != sys::CL_SUCCESS || size == 0 {
+        return Vec::new();
+    }
+    let mut value = vec![0_u8; size];
+    // SAFETY: the caller vouches for the object, and `value` has room for `size` bytes.
+    let status =
+        unsafe { get(object, property, size, value.as_mut_ptr().cast(), std::ptr::null_mut()) };
+    if status == sys::CL_SUCCESS { value } else { Vec::new() }
+}
+
+/// A property that is text.
+fn text(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).trim_end_matches('\0').trim().to_owned()
+}
+
+/// A property that is a number of any width; 0 where the driver does not know it.
+fn number(value: &[u8]) -> u64 {
+    let mut wide = [0; 8];
+    for (to, from) in wide.iter_mut().zip(value) {
+        *to = *from;
+    }
+    // Properties have the byte order of this machine; all that Crosscut runs on are little-endian.
+    u64::from_le_bytes(wide)
+}
+
+impl ClDevice {
+    /// Asks the driver about a device; `None` if it is not available.
+    fn ask(api: &'static Api, platform: Handle, id: Handle, memory: MemoryModel) -> Option<Self> {
+        // SAFETY: `id` came from `clGetDeviceIDs`.
+        let ask = |property| unsafe { bytes(api.clGetDeviceInfo, id, property) };
+        if number(&ask(sys::CL_DEVICE_AVAILABLE)) == 0 {
+            return None;
+        }
+        let extensions = text(&ask(sys::CL_DEVICE_EXTENSIONS));
+        let has = |name: &str| extensions.split_whitespace().any(|known| known == name);
+
+        // SAFETY: `platform` came from `clGetPlatformIDs`.
+        let usm = unsafe { Usm::find(api, platform) }.filter(|_| {
+            memory == MemoryModel::BestAvailable
+                && has("cl_intel_unified_shared_memory")
+                && can_access(number(&ask(sys::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL)))
+        });
+        let usm_on_host = can_access(number(&ask(sys::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL)));
+
+        let takes_spirv = text(&ask(sys::CL_DEVICE_IL_VERSION)).contains("SPIR-V")
+            || text(&ask(sys::CL_DEVICE_ILS_WITH_VERSION)).contains("SPIR-V");
+        // SAFETY: `platform` came from `clGetPlatformIDs`.
+        let create_program = unsafe { sys::create_program_with_il(api, platform) };
+        let wide = number(&ask(sys::CL_DEVICE_ADDRESS_BITS)) == 64;
+        let code_forms_note = match (takes_spirv && create_program.is_some(), wide) {
+            (true, true) => None,
+            (true, false) => Some("device has 32-bit addresses".to_owned()),
+            (false, _) => Some("driver takes no SPIR-V".to_owned()),
+        };
+        let code_forms =
+            if code_forms_note.is_none() { vec![CodeForm::Spirv64] } else { Vec::new() };
+
+        let device_type = number(&ask(sys::CL_DEVICE_TYPE));
+        let kind = if device_type & sys::CL_DEVICE_TYPE_GPU != 0 {
+            DeviceKind::Gpu
+        } else if device_type & sys::CL_DEVICE_TYPE_CPU != 0 {
+            DeviceKind::Cpu
+        } else {
+            DeviceKind::Accelerator
+        };
+        // SAFETY: `platform` came from `clGetPlatformIDs`.
+        let platform_name =
+            unsafe { bytes(api.clGetPlatformInfo, platform, sys::CL_PLATFORM_NAME) };
+        let info = DeviceInfo {
+            name: text(&ask(sys::CL_DEVICE_NAME)),
+            vendor: text(&ask(sys::CL_DEVICE_VENDOR)),
+            platform: text(&platform_name),
+            driver_version: text(&ask(sys::CL_DRIVER_VERSION)),
+            kind,
+            code_forms,
+            code_forms_note,
+            memory_size: number(&ask(sys::CL_DEVICE_GLOBAL_MEM_SIZE)),
+            largest_allocation: number(&ask(sys::CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
+            compute_units: number(&ask(sys::CL_DEVICE_MAX_COMPUTE_UNITS)) as u32,
+        };
+        let rounds_correctly = number(&ask(sys::CL_DEVICE_SINGLE_FP_CONFIG))
+            & sys::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
+            != 0;
+        let queues = number(&ask(sys::CL_DEVICE_QUEUE_PROPERTIES));
+        Some(Self {
+            api,
+            id,
+            usm,
+            usm_on_host,
+            create_program,
+            out_of_order_queues: queues & sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            base_alignment: number(&ask(sys::CL_DEVICE_MEM_BASE_ADDR_ALIGN)) as usize / 8,
+            // Rust's division and square root are correctly rounded.
+            build_options: if rounds_correctly {
+                c"-cl-fp32-correctly-rounded-divide-sqrt"
+            } else {
+                c""
+            },
+            info,
+        })
+    }
+}
+
+fn can_access(capabilities: u64) -> bool {
+    capabilities & sys::CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL != 0
+}
+
+/// A device as the contract has it.
+struct Listed(Arc<ClDevice>);
+
+impl Device for Listed {
+    fn info(&self) -> &DeviceInfo {
+        &self.0.info
+    }
+
+    fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
+        Ok(Arc::new(ClContext::create(&self.0)?))
+    }
+}

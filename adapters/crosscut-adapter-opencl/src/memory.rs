@@ -1,0 +1,235 @@
+//! Allocations: unified shared memory, or memory objects.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crosscut_adapter_api::{DriverError, DriverErrorKind, Memory, MemoryKind};
+
+use crate::context::ContextHandle;
+use crate::error::{check, error};
+use crate::exit;
+use crate::sys::{self, BufferRegion, Handle, Usm};
+
+/// The largest alignment that every driver with unified shared memory grants: that of the largest
+/// type of OpenCL C.
+const LARGEST_USM_ALIGNMENT: usize = 128;
+
+/// An allocation of one context.
+pub(crate) struct ClMemory {
+    context: Arc<ContextHandle>,
+    size: NonZeroUsize,
+    place: Place,
+}
+
+/// Where an allocation is.
+pub(crate) enum Place {
+    /// An address.
+    Usm {
+        usm: Usm,
+        /// The first byte, aligned as asked for.
+        address: NonNull<u8>,
+        /// What the driver gave: the same, or somewhat before it.
+        allocation: NonNull<c_void>,
+        /// Whether the host may use the address too.
+        on_host: bool,
+    },
+    /// A memory object.
+    Object {
+        raw: Handle,
+        /// The parts of it that have been kernel arguments, by offset: each reaches to its end.
+        parts: Mutex<HashMap<usize, Handle>>,
+    },
+}
+
+// SAFETY: the raw pointers are a `cl_mem` with its parts, or an address that is only handed out and
+// back to the driver; OpenCL 3.0, appendix A.2, says: "All OpenCL API calls are thread-safe except
+// those that modify the state of cl_kernel objects".
+unsafe impl Send for ClMemory {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for ClMemory {}
+
+impl ClMemory {
+    pub(crate) fn allocate(
+        context: &Arc<ContextHandle>,
+        kind: MemoryKind,
+        size: NonZeroUsize,
+        align: usize,
+    ) -> Result<Self, DriverError> {
+        exit::check("clCreateBuffer")?;
+        let place = match context.usm {
+            Some(usm) => allocate_usm(context, usm, kind, size, align)?,
+            None => allocate_object(context, kind, size, align)?,
+        };
+        Ok(Self { context: Arc::clone(context), size, place })
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The memory object that begins `offset` bytes into `raw`, this allocation's own.
+    pub(crate) fn part(
+        &self,
+        raw: Handle,
+        parts: &Mutex<HashMap<usize, Handle>>,
+        offset: usize,
+    ) -> Result<Handle, DriverError> {
+        const CALL: &str = "clCreateSubBuffer";
+        if offset == 0 {
+            return Ok(raw);
+        }
+        let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(part) = parts.get(&offset) {
+            return Ok(*part);
+        }
+        let region = BufferRegion { origin: offset, size: self.size.get() - offset };
+        let mut status = 0;
+        // SAFETY: `raw` is alive while `self` is, the region lies inside it because the runtime
+        // gives offsets less than the size, and `region` is what this kind of part is made from.
+        let part = unsafe {
+            (self.context.api.clCreateSubBuffer)(
+                raw,
+                sys::CL_MEM_READ_WRITE,
+                sys::CL_BUFFER_CREATE_TYPE_REGION,
+                (&raw const region).cast(),
+                &raw mut status,
+            )
+        };
+        check(CALL, status)?;
+        parts.insert(offset, part);
+        Ok(part)
+    }
+}
+
+fn allocate_usm(
+    context: &ContextHandle,
+    usm: Usm,
+    kind: MemoryKind,
+    size: NonZeroUsize,
+    align: usize,
+) -> Result<Place, DriverError> {
+    let on_host = kind == MemoryKind::HostVisible && context.usm_on_host;
+    let call = if on_host { "clHostMemAllocINTEL" } else { "clDeviceMemAllocINTEL" };
+    // Beyond what drivers grant, ask for more bytes and begin at the first that is aligned.
+    let slack = if align > LARGEST_USM_ALIGNMENT { align } else { 0 };
+    let Some(bytes) = size.get().checked_add(slack) else {
+        return Err(error(call, sys::CL_INVALID_BUFFER_SIZE));
+    };
+    let driver_align = align.min(LARGEST_USM_ALIGNMENT) as u32;
+    let mut status = 0;
+    let none = std::ptr::null();
+    let allocation = if on_host {
+        // SAFETY: the context is alive, there are no properties, `status` is writable.
+        unsafe { (usm.host_mem_alloc)(context.raw, none, bytes, driver_align, &raw mut status) }
+    } else {
+        // SAFETY: the same, and the device is the context's.
+        unsafe {
+            (usm.device_mem_alloc)(
+                context.raw,
+                context.id,
+                none,
+                bytes,
+                driver_align,
+                &raw mut status,
+            )
+        }
+    };
+    check(call, status)?;
+    let Some(allocation) = NonNull::new(allocation) else {
+        return Err(error(call, sys::CL_MEM_OBJECT_ALLOCATION_FAILURE));
+    };
+    let shift = allocation.as_ptr().addr().next_multiple_of(align) - allocation.as_ptr().addr();
+    // SAFETY: `shift` is less than `align`, and is 0 unless `align` bytes were added to the size;
+    // so the result lies inside the allocation.
+    let address = unsafe { allocation.cast::<u8>().add(shift) };
+    Ok(Place::Usm { usm, address, allocation, on_host })
+}
+
+fn allocate_object(
+    context: &ContextHandle,
+    kind: MemoryKind,
+    size: NonZeroUsize,
+    align: usize,
+) -> Result<Place, DriverError> {
+    const CALL: &str = "clCreateBuffer";
+    if align > context.base_alignment {
+        return Err(DriverError {
+            kind: DriverErrorKind::Other,
+            call: CALL,
+            code: sys::CL_MISALIGNED_SUB_BUFFER_OFFSET,
+            log: Some(format!(
+                "this device aligns memory to {} bytes, not to {align}: use a smaller alignment, \
+                 or a device with unified shared memory",
+                context.base_alignment,
+            )),
+        });
+    }
+    let flags = match kind {
+        MemoryKind::Device => sys::CL_MEM_READ_WRITE,
+        MemoryKind::HostVisible => sys::CL_MEM_READ_WRITE | sys::CL_MEM_ALLOC_HOST_PTR,
+    };
+    let mut status = 0;
+    // SAFETY: the context is alive, no host pointer is given, `status` is writable.
+    let raw = unsafe {
+        (context.api.clCreateBuffer)(
+            context.raw,
+            flags,
+            size.get(),
+            std::ptr::null_mut(),
+            &raw mut status,
+        )
+    };
+    check(CALL, status)?;
+    Ok(Place::Object { raw, parts: Mutex::default() })
+}
+
+impl Memory for ClMemory {
+    fn size(&self) -> NonZeroUsize {
+        self.size
+    }
+
+    fn host_address(&self) -> Option<NonNull<u8>> {
+        match self.place {
+            Place::Usm { address, on_host: true, .. } => Some(address),
+            _ => None,
+        }
+    }
+
+    fn device_address(&self) -> Option<u64> {
+        match self.place {
+            Place::Usm { address, .. } => Some(address.as_ptr().expose_provenance() as u64),
+            Place::Object { .. } => None,
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for ClMemory {
+    fn drop(&mut self) {
+        if !exit::driver_is_alive() {
+            return;
+        }
+        match &mut self.place {
+            Place::Usm { usm, allocation, .. } => {
+                // SAFETY: the driver gave this address for this context, and nobody else frees it.
+                unsafe { (usm.mem_blocking_free)(self.context.raw, allocation.as_ptr()) };
+            }
+            Place::Object { raw, parts } => {
+                let parts = parts.get_mut().unwrap_or_else(PoisonError::into_inner);
+                for part in parts.values() {
+                    // SAFETY: this is the one reference that `clCreateSubBuffer` gave.
+                    unsafe { (self.context.api.clReleaseMemObject)(*part) };
+                }
+                // SAFETY: this is the one reference that `clCreateBuffer` gave.
+                unsafe { (self.context.api.clReleaseMemObject)(*raw) };
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! Submitting commands.
+
+use std::ffi::c_void;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use crosscut_adapter_api::{
+    Argument, DriverError, Event, Extent, Kernel, Memory, Queue, QueueOptions, QueueOrder,
+};
+
+use crate::context::ContextHandle;
+use crate::error::check;
+use crate::event::{ClEvent, WaitList};
+use crate::exit;
+use crate::memory::{ClMemory, Place};
+use crate::program::ClKernel;
+use crate::sys::{self, Handle};
+
+/// Commands return before they have run.
+const NON_BLOCKING: u32 = 0;
+
+/// A `cl_command_queue`.
+pub(crate) struct ClQueue {
+    context: Arc<ContextHandle>,
+    raw: Handle,
+    /// A number that no other queue ever has, if the queue is in order. (A handle would not do: it
+    /// may come again once its queue is released, and events outlive queues.)
+    in_order: Option<u64>,
+}
+
+// SAFETY: the raw pointer is a `cl_command_queue`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
+// API calls are thread-safe except those that modify the state of cl_kernel objects".
+unsafe impl Send for ClQueue {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for ClQueue {}
+
+impl ClQueue {
+    pub(crate) fn create(
+        context: &Arc<ContextHandle>,
+        options: &QueueOptions,
+    ) -> Result<Self, DriverError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Where the device has no other queues, one in order keeps every promise of one that is
+        // not: it only overlaps less.
+        let out_of_order = options.order == QueueOrder::OutOfOrder && context.out_of_order_queues;
+        let flags = if out_of_order { sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE } else { 0 };
+        let (device, mut status) = (context.id, 0);
+        let (call, raw) = if let Some(create) = context.api.clCreateCommandQueueWithProperties {
+            let properties = [sys::CL_QUEUE_PROPERTIES, flags, 0];
+            exit::check("clCreateCommandQueueWithProperties")?;
+            // SAFETY: context and device are alive and belong together, the list of properties
+            // ends with 0, `status` is writable.
+            let raw = unsafe { create(context.raw, device, properties.as_ptr(), &raw mut status) };
+            ("clCreateCommandQueueWithProperties", raw)
+        } else {
+            exit::check("clCreateCommandQueue")?;
+            // SAFETY: context and device are alive and belong together, `status` is writable.
+            let raw = unsafe {
+                (context.api.clCreateCommandQueue)(context.raw, device, flags, &raw mut status)
+            };
+            ("clCreateCommandQueue", raw)
+        };
+        check(call, status)?;
+        let in_order = (!out_of_order).then(|| NEXT.fetch_add(1, Ordering::Relaxed));
+        Ok(Self { context: Arc::clone(context), raw, in_order })
+    }
+
+    /// Makes the event of a command that was just submitted, and sends it on its way.
+    fn submitted(
+        &self,
+        call: &'static str,
+        status: i32,
+        event: Handle,
+    ) -> Result<Box<dyn Event>, DriverError> {
+        check(call, status)?;
+        let event = ClEvent::new(self.context.api, event, self.in_order);
+        // A refusal here must not become an error, because the command is submitted and will run:
+        // waiting for it flushes again, and tells.
+        // SAFETY: the queue is alive.
+        unsafe { (self.context.api.clFlush)(self.raw) };
+        Ok(Box::new(event))
+    }
+
+    /// Copies between two addresses, one of them in `usm` memory.
+    ///
+    /// # Safety
+    /// Both are valid for `size` bytes until the event completes.
+    unsafe fn copy(
+        &self,
+        usm: &sys::Usm,
+        target: *mut u8,
+        source: *const u8,
+        size: NonZeroUsize,
+        waits: &WaitList,
+    ) -> Result<Box<dyn Event>, DriverError> {
+        let mut event = std::ptr::null_mut();
+        // SAFETY: the caller vouches for the addresses; queue and events are alive.
+        let status = unsafe {
+            (usm.enqueue_memcpy)(
+                self.raw,
+                NON_BLOCKING,
+                target.cast(),
+                source.cast(),
+                size.get(),
+                waits.count(),
+                waits.as_ptr(),
+                &raw mut event,
+            )
+        };
+        self.submitted("clEnqueueMemcpyINTEL", status, event)
+    }
+
+    /// Sets one argument of `kernel`, whose lock the caller holds.
+    fn set_argument(
+        &self,
+        kernel: Handle,
+        index: u32,
+        argument: &Argument<'_>,
+    ) -> Result<(), DriverError> {
+        let by_value = |size, value: *const c_void| {
+            // SAFETY: the kernel is alive and locked by the caller, and the value is readable for
+            // `size` bytes at both places that call this.
+            let status = unsafe { (self.context.api.clSetKernelArg)(kernel, index, size, value) };
+            check("clSetKernelArg", status)
+        };
+        match *argument {
+            Argument::Value(value) => by_value(value.len(), value.as_ptr().cast()),
+            Argument::Memory { memory, offset } => {
+                let memory = own(memory);
+                match memory.place() {
+                    Place::Usm { usm, address, .. } => {
+                        let address = address.as_ptr().wrapping_add(offset);
+                        // SAFETY: the kernel is alive and locked by the caller, and the address
+                        // is inside an allocation of the same context.
+                        let status = unsafe {
+                            (usm.set_kernel_arg_mem_pointer)(kernel, index, address.cast())
+                        };
+                        check("clSetKernelArgMemPointerINTEL", status)
+                    }
+                    Place::Object { raw, parts } => {
+                        let part = memory.part(*raw, parts, offset)?;
+                        by_value(size_of::<Handle>(), (&raw const part).cast())
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The adapter's own type behind `memory`.
+fn own(memory: &dyn Memory) -> &ClMemory {
+    match memory.as_any().downcast_ref() {
+        Some(memory) => memory,
+        None => panic!("the runtime hands over only memory of the same context"),
+    }
+}
+
+impl Queue for ClQueue {
+    unsafe fn launch(
+        &self,
+        kernel: &dyn Kernel,
+        extent: Extent,
+        arguments: &[Argument<'_>],
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        const CALL: &str = "clEnqueueNDRangeKernel";
+        exit::check(CALL)?;
+        let Some(kernel) = kernel.as_any().downcast_ref::<ClKernel>() else {
+            panic!("the runtime hands over only kernels of the same context");
+        };
+        let waits = WaitList::new(after, self.in_order);
+        let dimensions = usize::from(extent.dimensions);
+        let mut size = extent.size;
+        size[..dimensions].reverse();
+        let mut event = std::ptr::null_mut();
+
+        let arguments_are_ours = kernel.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        for (index, argument) in (0_u32..).zip(arguments) {
+            self.set_argument(kernel.raw, index, argument)?;
+        }
+        // SAFETY: queue, kernel and events are alive and of one context; `size` has as many extents
+        // as are announced; the caller vouches for the arguments. The driver chooses the groups.
+        let status = unsafe {
+            (self.context.api.clEnqueueNDRangeKernel)(
+                self.raw,
+                kernel.raw,
+                u32::from(extent.dimensions),
+                std::ptr::null(),
+                size.as_ptr(),
+                std::ptr::null(),
+                waits.count(),
+                waits.as_ptr(),
+                &raw mut event,
+            )
+        };
+        drop(arguments_are_ours);
+        self.submitted(CALL, status, event)
+    }
+
+    unsafe fn write(
+        &self,
+        target: &dyn Memory,
+        offset: usize,
+        source: *const u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        const CALL: &str = "clEnqueueWriteBuffer";
+        exit::check(CALL)?;
+        let waits = WaitList::new(after, self.in_order);
+        match own(target).place() {
+            Place::Usm { usm, address, .. } => {
+                let target = address.as_ptr().wrapping_add(offset);
+                // SAFETY: the range lies inside the allocation, and the caller vouches that it and
+                // `source` stay valid until the event completes.
+                unsafe { self.copy(usm, target, source, size, &waits) }
+            }
+            Place::Object { raw, .. } => {
+                let mut event = std::ptr::null_mut();
+                // SAFETY: queue, memory and events are alive and of one context, the range lies
+                // inside the memory, and the caller vouches for `source`.
+                let status = unsafe {
+                    (self.context.api.clEnqueueWriteBuffer)(
+                        self.raw,
+                        *raw,
+                        NON_BLOCKING,
+                        offset,
+                        size.get(),
+                        source.cast(),
+                        waits.count(),
+                        waits.as_ptr(),
+                        &raw mut event,
+                    )
+                };
+                self.submitted(CALL, status, event)
+            }
+        }
+    }
+
+    unsafe fn read(
+        &self,
+        source: &dyn Memory,
+        offset: usize,
+        target: *mut u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        const CALL: &str = "clEnqueueReadBuffer";
+        exit::check(CALL)?;
+        let waits = WaitList::new(after, self.in_order);
+        match own(source).place() {
+            Place::Usm { usm, address, .. } => {
+                let source = address.as_ptr().wrapping_add(offset);
+                // SAFETY: the range lies inside the allocation, and the caller vouches that it and
+                // `target` stay valid until the event completes.
+                unsafe { self.copy(usm, target, source, size, &waits) }
+            }
+            Place::Object { raw, .. } => {
+                let mut event = std::ptr::null_mut();
+                // SAFETY: queue, memory and events are alive and of one context, the range lies
+                // inside the memory, and the caller vouches for `target`.
+                let status = unsafe {
+                    (self.context.api.clEnqueueReadBuffer)(
+                        self.raw,
+                        *raw,
+                        NON_BLOCKING,
+                        offset,
+                        size.get(),
+                        target.cast(),
+                        waits.count(),
+                        waits.as_ptr(),
+                        &raw mut event,
+                    )
+                };
+                self.submitted(CALL, status, event)
+            }
+        }
+    }
+
+    unsafe fn fill(
+        &self,
+        target: &dyn Memory,
+        offset: usize,
+        value: u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        exit::check("clEnqueueFillBuffer")?;
+        let waits = WaitList::new(after, self.in_order);
+        let mut event = std::ptr::null_mut();
+        let pattern = (&raw const value).cast::<c_void>();
+        match own(target).place() {
+            Place::Usm { usm, address, .. } => {
+                // SAFETY: the range lies inside the allocation, which the caller keeps; the pattern
+                // is one byte, and the driver copies it before it returns.
+                let status = unsafe {
+                    (usm.enqueue_mem_fill)(
+                        self.raw,
+                        address.as_ptr().wrapping_add(offset).cast(),
+                        pattern,
+                        1,
+                        size.get(),
+                        waits.count(),
+                        waits.as_ptr(),
+                        &raw mut event,
+                    )
+                };
+                self.submitted("clEnqueueMemFillINTEL", status, event)
+            }
+            Place::Object { raw, .. } => {
+                // SAFETY: as above, for a memory object.
+                let status = unsafe {
+                    (self.context.api.clEnqueueFillBuffer)(
+                        self.raw,
+                        *raw,
+                        pattern,
+                        1,
+                        offset,
+                        size.get(),
+                        waits.count(),
+                        waits.as_ptr(),
+                        &raw mut event,
+                    )
+                };
+                self.submitted("clEnqueueFillBuffer", status, event)
+            }
+        }
+    }
+
+    fn wait(&self) -> Result<(), DriverError> {
+        exit::check("clFinish")?;
+        // SAFETY: the queue is alive.
+        check("clFinish", unsafe { (self.context.api.clFinish)(self.raw) })
+    }
+}
+
+impl Drop for ClQueue {
+    fn drop(&mut self) {
+        if exit::driver_is_alive() {
+            // SAFETY: this is the one reference that creating the queue gave. What was submitted
+            // still runs.
+            unsafe { (self.context.api.clReleaseCommandQueue)(self.raw) };
+        }
+    }
+}
