@@ -1,0 +1,146 @@
+//! The process may end at any moment, with anything alive and anything running.
+//!
+//! Each case runs in a child: this same program, with the case's name in the environment. The child
+//! must end with the code it chose; a crash in the driver's tear-down would be a signal instead.
+
+#![allow(missing_docs, reason = "a test's name is its documentation")]
+#![allow(unused_crate_dependencies, reason = "each test file uses what it needs")]
+
+#[allow(dead_code, reason = "each test file uses what it needs")]
+mod device;
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crosscut_adapter_api::{
+    Argument, CodeForm, Context, Device, DriverErrorKind, Event, Extent, Kernel, Memory,
+    MemoryKind, Program, Queue, QueueOptions,
+};
+use device::{bytes, devices, kernels};
+
+const CASE: &str = "CROSSCUT_TEST_EXIT_CASE";
+/// The code the child ends with: one that neither success nor a failed test has.
+const CODE: i32 = 42;
+/// How long a busy kernel spins: for a few seconds, unless the process ends earlier.
+const LONG: u64 = 1 << 28;
+
+/// Everything one can have, in an order of fields (which is the order of dropping) that is the
+/// wrong way round.
+struct Everything {
+    context: Arc<dyn Context>,
+    program: Box<dyn Program>,
+    kernel: Box<dyn Kernel>,
+    queue: Box<dyn Queue>,
+    memory: Box<dyn Memory>,
+    events: Vec<Box<dyn Event>>,
+}
+
+impl Everything {
+    fn on(device: &dyn Device) -> Self {
+        let context = device.create_context().unwrap();
+        let program = context.build(CodeForm::Spirv64, kernels()).unwrap();
+        let kernel = program.kernel("spin").unwrap();
+        let queue = context.create_queue(&QueueOptions::default()).unwrap();
+        let memory = context.allocate(MemoryKind::Device, bytes(64), 8).unwrap();
+        Self { context, program, kernel, queue, memory, events: Vec::new() }
+    }
+
+    fn spin(&mut self, times: u64) -> Result<(), crosscut_adapter_api::DriverError> {
+        let memory = &*self.memory;
+        let times = times.to_ne_bytes();
+        let arguments = [Argument::Memory { memory, offset: 0 }, Argument::Value(&times)];
+        let extent = Extent { dimensions: 1, size: [1, 1, 1] };
+        // SAFETY: the arguments fit `spin`; the cases below free the memory after a wait, or leave
+        // it to the end of the process.
+        let event = unsafe { self.queue.launch(&*self.kernel, extent, &arguments, &[])? };
+        self.events.push(event);
+        Ok(())
+    }
+}
+
+static LEFT: Mutex<Vec<Everything>> = Mutex::new(Vec::new());
+
+unsafe extern "C" {
+    fn atexit(handler: extern "C" fn()) -> i32;
+}
+
+/// Uses what is left, then drops it. An assertion that fails here aborts, which the parent sees.
+extern "C" fn use_and_drop_what_is_left() {
+    for mut left in LEFT.lock().unwrap().drain(..) {
+        assert_eq!(left.queue.wait().unwrap_err().kind, DriverErrorKind::DeviceLost);
+        assert_eq!(left.spin(1).unwrap_err().kind, DriverErrorKind::DeviceLost);
+        assert!(left.events[0].wait().is_err());
+        assert!(left.program.kernel("spin").is_err());
+        assert!(left.context.allocate(MemoryKind::Device, bytes(64), 8).is_err());
+    }
+}
+
+/// The child's part of every case; nothing when run as a test of its own.
+#[test]
+fn child() {
+    let Ok(case) = std::env::var(CASE) else { return };
+    if case == "handler registered before the driver" {
+        // SAFETY: the handler stays in this program, which is never unloaded.
+        unsafe { atexit(use_and_drop_what_is_left) };
+    }
+    let devices = devices();
+    let mut everything: Vec<_> = devices.iter().map(|device| Everything::on(&**device)).collect();
+    for one in &mut everything {
+        one.spin(if case == "kernel in flight" { LONG } else { 1 }).unwrap();
+    }
+    match &*case {
+        "kernel in flight" => std::process::exit(CODE),
+        "handler registered before the driver" => {
+            *LEFT.lock().unwrap() = everything;
+            std::process::exit(CODE);
+        }
+        "threads that go on" => {
+            for mut one in everything {
+                std::thread::spawn(move || {
+                    while one.spin(1).is_ok() {
+                        one.events.clear();
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(200));
+            std::process::exit(CODE);
+        }
+        "dropped the wrong way round" => {
+            for one in &everything {
+                one.queue.wait().unwrap();
+            }
+            drop(devices);
+            drop(everything);
+            std::process::exit(CODE);
+        }
+        _ => panic!("no such case: {case}"),
+    }
+}
+
+fn ends_well(case: &str) {
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["--exact", "child", "--nocapture"];
+    let output = Command::new(program).args(arguments).env(CASE, case).output().unwrap();
+    assert_eq!(output.status.code(), Some(CODE), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_process_can_end_with_a_kernel_in_flight() {
+    ends_well("kernel in flight");
+}
+
+#[test]
+fn objects_used_and_dropped_after_the_driver_is_gone_answer_with_an_error() {
+    ends_well("handler registered before the driver");
+}
+
+#[test]
+fn a_process_can_end_while_threads_launch() {
+    ends_well("threads that go on");
+}
+
+#[test]
+fn objects_can_be_dropped_in_any_order() {
+    ends_well("dropped the wrong way round");
+}
