@@ -1,0 +1,122 @@
+//! Runs every example on every device found.
+
+use std::process::Command;
+
+use crate::checkout::{cargo, output, run as run_command};
+use crate::tidy::workspace::Workspace;
+use crate::{Result, setup};
+
+/// The package that has the examples.
+const PACKAGE: &str = "crosscut-examples";
+
+/// The example that shows a device panic in what it prints.
+const PANICKING: &str = "saxpy";
+
+/// Where examples are run: values of `CROSSCUT_DEVICE`.
+const DEVICES: &[Device] = &[
+    Device { selector: "host", presence: Presence::Required },
+    // Set-up installs one.
+    Device { selector: "opencl:cpu", presence: Presence::Required },
+    Device { selector: "opencl:gpu", presence: Presence::Optional },
+];
+
+struct Device {
+    selector: &'static str,
+    presence: Presence,
+}
+
+#[derive(PartialEq)]
+enum Presence {
+    Required,
+    Optional,
+}
+
+/// One example on one device.
+struct Row {
+    example: String,
+    device: &'static str,
+    outcome: Result<String>,
+}
+
+pub(crate) fn run() -> Result {
+    setup::run()?;
+    let rows = run_all()?;
+    println!();
+    print_table(&rows);
+    println!("\na device panic, as the host sees it ({PANICKING}):");
+    for row in rows.iter().filter(|row| row.example == PANICKING) {
+        let text = row.outcome.as_deref().unwrap_or("this one failed, see below");
+        println!("\n[{}]\n{}", row.device, text.trim_end());
+    }
+    verdict(&rows)
+}
+
+/// The same without the panic, for `test`.
+pub(crate) fn check() -> Result {
+    let rows = run_all()?;
+    print_table(&rows);
+    verdict(&rows)
+}
+
+fn run_all() -> Result<Vec<Row>> {
+    let examples = Workspace::read()?.examples(PACKAGE)?;
+    println!("building {} examples by `cargo crosscut`", examples.len());
+    // One after the other through the alias, so that the tool itself is built first and the build's
+    // messages are seen.
+    run_command(cargo().args(["crosscut", "build", "--release"]).args([
+        "-p",
+        PACKAGE,
+        "--examples",
+    ]))?;
+    let mut rows = Vec::new();
+    for device in DEVICES {
+        for example in &examples {
+            let outcome = output(&mut command(example, device.selector));
+            // With nothing of this kind here there is one row that says why, not one per example.
+            let absent = device.presence == Presence::Optional && outcome.is_err();
+            rows.push(Row { example: example.clone(), device: device.selector, outcome });
+            if absent {
+                break;
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn command(example: &str, selector: &str) -> Command {
+    let mut command = cargo();
+    command.args(["crosscut", "run", "--quiet", "--release", "-p", PACKAGE, "--example", example]);
+    command.env("CROSSCUT_DEVICE", selector);
+    command
+}
+
+fn is_optional(row: &Row) -> bool {
+    DEVICES
+        .iter()
+        .any(|device| device.selector == row.device && device.presence == Presence::Optional)
+}
+
+fn print_table(rows: &[Row]) {
+    let width = rows.iter().map(|row| row.example.len()).max().unwrap_or_default();
+    for row in rows {
+        let result = match &row.outcome {
+            Ok(_) => "correct",
+            Err(_) if is_optional(row) => "not run: no such device answered",
+            Err(_) => "FAILED",
+        };
+        println!("{:<width$}  {:<10}  {result}", row.example, row.device);
+    }
+}
+
+/// Fails with what each failed example printed.
+fn verdict(rows: &[Row]) -> Result {
+    let failures: Vec<String> = rows
+        .iter()
+        .filter(|row| !is_optional(row))
+        .filter_map(|row| {
+            let error = row.outcome.as_ref().err()?;
+            Some(format!("{} on {}:\n{error}", row.example, row.device))
+        })
+        .collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}

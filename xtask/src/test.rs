@@ -1,0 +1,40 @@
+//! Everything that must pass before a change lands.
+
+use std::time::Instant;
+
+use crate::checkout::{cargo, run as run_command};
+use crate::steps::Steps;
+use crate::{Result, demo, setup, tidy};
+
+pub(crate) fn run() -> Result {
+    let start = Instant::now();
+    setup::run()?;
+    let mut steps = Steps::default();
+    // Cheap before dear, and all in one target directory and profile as far as may be.
+    steps.run("format", || run_command(cargo().args(["fmt", "--all", "--check"])));
+    steps.run("tidy", tidy::run);
+    steps.run("lints", || {
+        let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        run_command(cargo().args(clippy))
+    });
+    steps.run("tests", || {
+        let targets = ["--lib", "--bins", "--tests", "--examples"];
+        run_command(tests().args(["--workspace", "--no-fail-fast"]).args(targets))
+    });
+    steps.run("doc tests", || run_command(tests().args(["--workspace", "--doc"])));
+    steps.run("documents", || {
+        let doc = ["doc", "--package", "crosscut", "--no-deps"];
+        run_command(cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    steps.run("examples", demo::check);
+    let result = steps.finish();
+    println!("{:.0} s in all", start.elapsed().as_secs_f64());
+    result
+}
+
+/// `cargo test`, where a test that needs an OpenCL device fails without one instead of passing.
+fn tests() -> std::process::Command {
+    let mut command = cargo();
+    command.arg("test").env("CROSSCUT_REQUIRE_OPENCL", "1");
+    command
+}
