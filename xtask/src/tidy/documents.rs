@@ -43,7 +43,11 @@ fn check_readmes(root: &Path) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !entry.path().is_dir() || name.starts_with('.') || name == "target" {
+        // An empty folder is none for git.
+        let is_empty =
+            std::fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_none());
+        let is_folder = entry.path().is_dir() && !is_empty;
+        if !is_folder || name.starts_with('.') || name == "target" {
             continue;
         }
         match std::fs::read_to_string(entry.path().join("README.md")) {
@@ -83,6 +87,8 @@ mod tests {
         for name in ["good", "long", "none", ".hidden", "target"] {
             std::fs::create_dir(root.path().join(name)).expect("a folder");
         }
+        std::fs::create_dir(root.path().join("empty")).expect("a folder");
+        std::fs::write(root.path().join("none/notes.md"), "other\n").expect("a file");
         std::fs::write(root.path().join("good/README.md"), "short\n").expect("a file");
         std::fs::write(root.path().join("long/README.md"), "line\n".repeat(21)).expect("a file");
         let mut faults = check_readmes(root.path()).expect("a list");
