@@ -1,0 +1,69 @@
+//! The device, opened.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crosscut_adapter_api::{
+    CodeForm, Context, DriverError, DriverErrorKind, Memory, MemoryKind, Program, Queue,
+    QueueOptions,
+};
+
+use crate::MockMemory;
+use crate::engine::Engine;
+use crate::log::{Call, Operation};
+use crate::memory::HostMemory;
+use crate::program::MockProgram;
+use crate::queue::MockQueue;
+
+/// The first word of every SPIR-V module.
+const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
+
+/// The alignment that memory objects have on many devices.
+const OBJECT_ALIGNMENT: usize = 128;
+
+pub(crate) struct MockContext {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) largest_allocation: u64,
+}
+
+impl Context for MockContext {
+    fn allocate(
+        &self,
+        kind: MemoryKind,
+        size: NonZeroUsize,
+        align: usize,
+    ) -> Result<Box<dyn Memory>, DriverError> {
+        let operation = Operation::Allocate;
+        let refuse = |log| self.engine.refuse(operation, DriverErrorKind::OutOfMemory, log);
+        if size.get() as u64 > self.largest_allocation {
+            return Err(refuse("larger than the device's largest allocation"));
+        }
+        let number = self.engine.number();
+        let call = || Call::Allocate { memory: number, kind, size, align };
+        self.engine.record(operation, call)?;
+        match HostMemory::allocate(&self.engine, number, kind, size, align) {
+            Some(memory) => Ok(Box::new(memory)),
+            None => Err(refuse("the host has not enough memory")),
+        }
+    }
+
+    fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
+        let (queue, order) = (self.engine.number(), options.order);
+        self.engine.record(Operation::CreateQueue, || Call::CreateQueue { queue, order })?;
+        Ok(Box::new(MockQueue::new(&self.engine, queue)))
+    }
+
+    fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError> {
+        assert_eq!(form, CodeForm::Spirv64, "the mock takes no other form");
+        if !code.starts_with(&SPIRV_MAGIC) {
+            let log = "this is not SPIR-V";
+            return Err(self.engine.refuse(Operation::Build, DriverErrorKind::Build, log));
+        }
+        self.engine.record(Operation::Build, || Call::Build { length: code.len() })?;
+        Ok(Box::new(MockProgram { engine: Arc::clone(&self.engine) }))
+    }
+
+    fn argument_alignment(&self) -> usize {
+        if self.engine.memory == MockMemory::Objects { OBJECT_ALIGNMENT } else { 1 }
+    }
+}

@@ -1,0 +1,200 @@
+//! What was asked of the mock.
+
+use std::num::NonZeroUsize;
+
+use crosscut_adapter_api::{Extent, MemoryKind, QueueOrder};
+
+/// One call. Objects are told apart by numbers that are never used twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// The devices were listed.
+    Devices,
+    /// A device was opened.
+    CreateContext,
+    /// Memory was allocated.
+    Allocate {
+        /// Its number.
+        memory: u64,
+        /// Where.
+        kind: MemoryKind,
+        /// How much.
+        size: NonZeroUsize,
+        /// How aligned.
+        align: usize,
+    },
+    /// Memory was freed.
+    Free {
+        /// Its number.
+        memory: u64,
+    },
+    /// Memory was freed while a held command used it: a fault of the caller.
+    FreedInUse {
+        /// Its number.
+        memory: u64,
+    },
+    /// A queue was made.
+    CreateQueue {
+        /// Its number.
+        queue: u64,
+        /// How its commands may overlap.
+        order: QueueOrder,
+    },
+    /// A program was built.
+    Build {
+        /// The length of its code in bytes.
+        length: usize,
+    },
+    /// A kernel was asked for.
+    Kernel {
+        /// Its name.
+        name: String,
+    },
+    /// A kernel was launched.
+    Launch {
+        /// On which queue.
+        queue: u64,
+        /// The launch's event.
+        event: u64,
+        /// The kernel's name.
+        kernel: String,
+        /// The index space.
+        extent: Extent,
+        /// The arguments.
+        arguments: Vec<RecordedArgument>,
+        /// The events to wait for.
+        after: Vec<u64>,
+    },
+    /// Memory was written.
+    Write {
+        /// On which queue.
+        queue: u64,
+        /// The command's event.
+        event: u64,
+        /// What was written to.
+        memory: u64,
+        /// From which byte on.
+        offset: usize,
+        /// How many bytes.
+        size: NonZeroUsize,
+        /// The events to wait for.
+        after: Vec<u64>,
+    },
+    /// Memory was read.
+    Read {
+        /// On which queue.
+        queue: u64,
+        /// The command's event.
+        event: u64,
+        /// What was read from.
+        memory: u64,
+        /// From which byte on.
+        offset: usize,
+        /// How many bytes.
+        size: NonZeroUsize,
+        /// The events to wait for.
+        after: Vec<u64>,
+    },
+    /// Memory was filled.
+    Fill {
+        /// On which queue.
+        queue: u64,
+        /// The command's event.
+        event: u64,
+        /// What was filled.
+        memory: u64,
+        /// From which byte on.
+        offset: usize,
+        /// With what.
+        value: u8,
+        /// How many bytes.
+        size: NonZeroUsize,
+        /// The events to wait for.
+        after: Vec<u64>,
+    },
+    /// A queue was waited for.
+    QueueWait {
+        /// Which.
+        queue: u64,
+    },
+    /// An event was waited for.
+    EventWait {
+        /// Which.
+        event: u64,
+    },
+    /// An event was asked whether it is complete.
+    EventQuery {
+        /// Which.
+        event: u64,
+    },
+    /// A call that failed because the test, or the contract, wanted it to.
+    Failed(
+        /// What was asked for.
+        Operation,
+    ),
+}
+
+/// One argument of a recorded launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedArgument {
+    /// Plain bytes.
+    Value(Vec<u8>),
+    /// A place in memory.
+    Memory {
+        /// Which.
+        memory: u64,
+        /// From which byte on.
+        offset: usize,
+    },
+}
+
+/// A sort of call, for [`Mock::fail`](crate::Mock::fail).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Listing the devices.
+    Devices,
+    /// Opening a device.
+    CreateContext,
+    /// Allocating memory.
+    Allocate,
+    /// Making a queue.
+    CreateQueue,
+    /// Building a program.
+    Build,
+    /// Finding a kernel.
+    Kernel,
+    /// Launching a kernel.
+    Launch,
+    /// Writing memory.
+    Write,
+    /// Reading memory.
+    Read,
+    /// Filling memory.
+    Fill,
+    /// Waiting for a queue.
+    QueueWait,
+    /// Waiting for an event.
+    EventWait,
+    /// Asking an event.
+    EventQuery,
+}
+
+impl Operation {
+    /// What the mock's own refusals give as the driver's call.
+    pub(crate) fn call(self) -> &'static str {
+        match self {
+            Self::Devices => "mockDevices",
+            Self::CreateContext => "mockCreateContext",
+            Self::Allocate => "mockAllocate",
+            Self::CreateQueue => "mockCreateQueue",
+            Self::Build => "mockBuild",
+            Self::Kernel => "mockKernel",
+            Self::Launch => "mockLaunch",
+            Self::Write => "mockWrite",
+            Self::Read => "mockRead",
+            Self::Fill => "mockFill",
+            Self::QueueWait => "mockQueueWait",
+            Self::EventWait => "mockEventWait",
+            Self::EventQuery => "mockEventQuery",
+        }
+    }
+}
