@@ -1,1 +1,34 @@
-fn main() {}
+//! `cargo crosscut`: cargo, with device code.
+//!
+//! One program in four roles. Its name in the first argument tells the roles that cargo and rustc
+//! start (see [`crosscut_link::tools`]), a variable the one that the link step starts; otherwise it
+//! is the command:
+//!
+//! 1. the command: runs cargo with our rustc wrapper and a target directory of its own;
+//! 2. in place of rustc: compiles each crate for the host, and where wanted for devices;
+//! 3. in place of the linker: makes the device images and links them in;
+//! 4. the lowering: LLVM in a process of its own, because it may end it.
+
+mod command;
+mod environment;
+mod help;
+mod options;
+mod wrapper_setting;
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crosscut_link::tools::Role;
+use crosscut_link::{linker, wrapper};
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = env::args_os().collect();
+    let name = words.first().map(Path::new).unwrap_or(Path::new(""));
+    match Role::of_program(name) {
+        Some(Role::RustcWrapper) => wrapper::run(&words),
+        Some(Role::Linker) => linker::run(&words),
+        None => command::run(words.get(1..).unwrap_or_default()),
+    }
+}

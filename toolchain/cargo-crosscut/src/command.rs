@@ -1,0 +1,153 @@
+//! The command itself: runs cargo with our rustc wrapper and a target directory of its own.
+//!
+//! Both are given to cargo as arguments, not as variables: variables would reach tests and programs,
+//! and a cargo that those run would then build in our directory.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use crosscut_link::diagnostic::{self, Form};
+use crosscut_link::tools::Tools;
+use crosscut_link::variables;
+use serde::Deserialize;
+
+use crate::options::{self, Misuse, Options, Request};
+use crate::{environment, help, wrapper_setting};
+
+/// cargo's own code for a command that did not work.
+const FAILED: u8 = 101;
+
+/// Runs the command with what follows its name.
+pub(crate) fn run(words: &[OsString]) -> ExitCode {
+    match options::read(words) {
+        Ok(Request::Help) => print(help::TEXT),
+        Ok(Request::Version) => print(concat!("cargo-crosscut ", env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Request::Run(options)) => match cargo_command(&options) {
+            Ok(command) => become_cargo(command),
+            Err(misuse) => refuse(&misuse),
+        },
+        Err(misuse) => refuse(&misuse),
+    }
+}
+
+fn print(text: &str) -> ExitCode {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn refuse(misuse: &Misuse) -> ExitCode {
+    diagnostic::print_error(Form::Text, &misuse.message, &misuse.help);
+    ExitCode::from(FAILED)
+}
+
+/// What cargo knows of the workspace.
+#[derive(Deserialize)]
+struct Workspace {
+    workspace_root: PathBuf,
+    target_directory: PathBuf,
+    /// Where intermediate files go, if it is another place.
+    build_directory: Option<PathBuf>,
+}
+
+fn cargo() -> Command {
+    // Set by a cargo that runs us; the one that the user called.
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
+    // Set by `cargo run` for the package it runs, which is ours when an alias runs us.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_")
+            || text.starts_with("CARGO_MANIFEST_")
+            || text.starts_with("CARGO_BIN_")
+            || text == "CARGO_CRATE_NAME"
+        {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// `None` if cargo does not know either; running it will say why.
+fn workspace(options: &Options) -> Option<Workspace> {
+    let mut command = cargo();
+    command.args(["metadata", "--no-deps", "--format-version", "1"]).args(&options.workspace);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    if !output.status.success() {
+        return None;
+    }
+    serde_json::from_slice(&output.stdout).ok()
+}
+
+fn cargo_command(options: &Options) -> Result<Command, Misuse> {
+    let mut command = cargo();
+    command.arg(&options.subcommand);
+    let Some(workspace) = workspace(options) else {
+        command.args(&options.rest);
+        return Ok(command);
+    };
+    let target = options.target_dir.as_ref().unwrap_or(&workspace.target_directory);
+    let target = absolute(target)?.join("crosscut");
+    command.arg("--target-dir").arg(&target);
+    let set = |name: &OsStr| env::var_os(name).is_some();
+    if let Some(build) = &workspace.build_directory
+        && *build != workspace.target_directory
+    {
+        command.env("CARGO_BUILD_BUILD_DIR", build.join("crosscut"));
+    }
+    environment::apply(&mut command, &workspace.workspace_root, set);
+    if options.makes_code() {
+        add_wrapper(&mut command, options, &target)?;
+    }
+    command.args(&options.rest);
+    Ok(command)
+}
+
+fn add_wrapper(command: &mut Command, options: &Options, target: &Path) -> Result<(), Misuse> {
+    let executable = env::current_exe().map_err(|error| Misuse {
+        message: format!("cannot find the running program: {error}"),
+        help: "mount /proc".into(),
+    })?;
+    let wrapper = Tools::in_target_directory(target).rustc_wrapper(&executable);
+    let wrapper = wrapper.map_err(|error| Misuse {
+        message: format!("cannot write to `{}`: {error}", target.display()),
+        help: "make it writable, or name another target directory by `--target-dir`".into(),
+    })?;
+    if let Some(chained) = wrapper_setting::find(&executable) {
+        command.env(variables::CHAINED_WRAPPER, chained);
+    }
+    // Each of these would count for more than the argument.
+    command.env_remove("RUSTC_WRAPPER").env_remove("CARGO_BUILD_RUSTC_WRAPPER");
+    // A string of JSON is one of TOML.
+    let value = serde_json::Value::from(wrapper.to_string_lossy());
+    command.arg("--config").arg(format!("build.rustc-wrapper={value}"));
+    let names: Vec<String> =
+        env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    command.env(variables::COMMAND_VARIABLES, names.join(":"));
+    if let Some(name) = &options.dump_after {
+        command.env(variables::DUMP_AFTER, name);
+    }
+    if let Some(folder) = &options.dump_dir {
+        command.env(variables::DUMP_DIR, absolute(folder)?);
+    }
+    Ok(())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Misuse> {
+    std::path::absolute(path).map_err(|error| Misuse {
+        message: format!("`{}` is not a folder: {error}", path.display()),
+        help: "name a folder".into(),
+    })
+}
+
+/// Becomes cargo: output, exit status and signals are cargo's own.
+fn become_cargo(mut command: Command) -> ExitCode {
+    let error = std::os::unix::process::CommandExt::exec(&mut command);
+    refuse(&Misuse {
+        message: format!("cannot run `{}`: {error}", command.get_program().to_string_lossy()),
+        help: "install Rust from https://rustup.rs".into(),
+    })
+}

@@ -1,0 +1,32 @@
+//! What `cargo crosscut --help` says.
+
+pub(crate) const TEXT: &str = "\
+cargo, with device code: kernels written as Rust closures also run on GPUs and other devices
+
+Usage: cargo crosscut COMMAND [OPTIONS] [ARGUMENTS OF CARGO]
+
+Commands:
+  build, b   Compile the package and put device code for its kernels into it
+  run, r     The same, then run it
+  test, t    The same for tests, then run them
+  bench      The same for benchmarks, then run them
+  check, c   What `cargo check` does; device code is looked at when it is linked
+  clean      Remove what these commands made
+
+Options:
+      --dump-after NAME  Write the device code as it is after this pass of the lowering, as text
+      --dump-dir DIR     Where to write it [default: beside the program, in `device`]
+  -h, --help             Print this
+  -V, --version          Print the version
+
+All other arguments are cargo's: `cargo crosscut build --help` lists them. Plain `cargo build`
+works too; kernels then run on the host CPU only. The two do not disturb each other: device builds
+have the folder `crosscut` in the target directory for their own.
+
+Environment of the programs that are made:
+  CROSSCUT_DEVICE  Which device kernels run on: `host`, `opencl:gpu`, `opencl:cpu`
+
+Examples:
+  cargo crosscut run --release --example letters
+  CROSSCUT_DEVICE=opencl:cpu cargo crosscut test
+";

@@ -1,0 +1,186 @@
+//! The command's own options among those for cargo.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// cargo's subcommand.
+    pub(crate) subcommand: OsString,
+    /// What follows it, without our own options and without a target directory.
+    pub(crate) rest: Vec<OsString>,
+    /// `--dump-after`.
+    pub(crate) dump_after: Option<OsString>,
+    /// `--dump-dir`.
+    pub(crate) dump_dir: Option<PathBuf>,
+    /// `--target-dir`.
+    pub(crate) target_dir: Option<PathBuf>,
+    /// Options of cargo that say where the workspace is and how it is configured.
+    pub(crate) workspace: Vec<OsString>,
+}
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// To be told how it works.
+    Help,
+    /// To be told the version.
+    Version,
+    /// To run cargo.
+    Run(Options),
+}
+
+/// A command line that makes no sense: what is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Misuse {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+/// cargo's subcommands that make sense with device code, and their short forms.
+const SUBCOMMANDS: &[&str] =
+    &["build", "b", "run", "r", "test", "t", "bench", "check", "c", "clean"];
+
+impl Options {
+    /// Whether the subcommand compiles code.
+    pub(crate) fn makes_code(&self) -> bool {
+        !["check", "c", "clean"].iter().any(|name| self.subcommand == *name)
+    }
+}
+
+/// Reads what follows the program's name.
+pub(crate) fn read(words: &[OsString]) -> Result<Request, Misuse> {
+    // cargo puts the subcommand's own name first; its aliases do not.
+    let words = match words.split_first() {
+        Some((first, rest)) if first == "crosscut" => rest,
+        _ => words,
+    };
+    let Some((subcommand, rest)) = words.split_first() else { return Ok(Request::Help) };
+    match subcommand.to_str() {
+        Some("help" | "-h" | "--help") => return Ok(Request::Help),
+        Some("-V" | "--version") => return Ok(Request::Version),
+        Some(name) if SUBCOMMANDS.contains(&name) => {}
+        _ => {
+            return Err(Misuse {
+                message: format!("`{}` is not a command", subcommand.to_string_lossy()),
+                help: "say `build`, `run`, `test`, `bench`, `check` or `clean`; \
+                       `cargo crosscut --help` explains them"
+                    .into(),
+            });
+        }
+    }
+    let mut options = Options { subcommand: subcommand.clone(), ..Options::default() };
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            options.rest.push(word.clone());
+            options.rest.extend(words.cloned());
+            break;
+        }
+        let Some((name, inline)) = split(word) else {
+            options.rest.push(word.clone());
+            continue;
+        };
+        let value = match inline {
+            Some(value) => value,
+            None => words.next().cloned().ok_or_else(|| Misuse {
+                message: format!("`{name}` needs a value"),
+                help: format!("say `{name} VALUE`; `cargo crosscut --help` explains it"),
+            })?,
+        };
+        match name {
+            "--dump-after" => options.dump_after = Some(value),
+            "--dump-dir" => options.dump_dir = Some(value.into()),
+            "--target-dir" => options.target_dir = Some(value.into()),
+            _ => {
+                for list in [&mut options.rest, &mut options.workspace] {
+                    list.extend([name.into(), value.clone()]);
+                }
+            }
+        }
+    }
+    Ok(Request::Run(options))
+}
+
+/// The options this module knows, all of which take a value.
+const KNOWN: &[&str] =
+    &["--dump-after", "--dump-dir", "--target-dir", "--manifest-path", "--config"];
+
+fn split(word: &OsStr) -> Option<(&'static str, Option<OsString>)> {
+    let word = word.to_str()?;
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name, Some(OsString::from(value))),
+        None => (word, None),
+    };
+    KNOWN.iter().find(|known| **known == name).map(|known| (*known, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    fn options(line: &str) -> Options {
+        match read(&words(line)) {
+            Ok(Request::Run(options)) => options,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn cargos_arguments_stay_as_they_are() {
+        let given = options("run --release -p app --features=a -- --dump-after x --target-dir y");
+        assert_eq!(given.subcommand, "run");
+        assert_eq!(
+            given.rest,
+            words("--release -p app --features=a -- --dump-after x --target-dir y")
+        );
+        assert_eq!((given.dump_after, given.target_dir), (None, None));
+    }
+
+    #[test]
+    fn it_is_the_same_with_and_without_its_own_name() {
+        assert_eq!(options("crosscut build -v"), options("build -v"));
+    }
+
+    #[test]
+    fn our_options_are_taken_out_in_both_spellings() {
+        for line in [
+            "build --dump-after inline --dump-dir d --target-dir t -v",
+            "build --dump-after=inline --dump-dir=d --target-dir=t -v",
+        ] {
+            let given = options(line);
+            assert_eq!(given.rest, words("-v"), "{line}");
+            assert_eq!(given.dump_after, Some("inline".into()), "{line}");
+            assert_eq!(given.dump_dir, Some("d".into()), "{line}");
+            assert_eq!(given.target_dir, Some("t".into()), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_says_where_the_workspace_is_is_kept_and_known() {
+        let given = options("build --manifest-path=a/Cargo.toml --config x=1 --lib");
+        assert_eq!(given.rest, words("--manifest-path a/Cargo.toml --config x=1 --lib"));
+        assert_eq!(given.workspace, words("--manifest-path a/Cargo.toml --config x=1"));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_a_way_out() {
+        let unknown = read(&words("publish")).unwrap_err();
+        assert_eq!(unknown.message, "`publish` is not a command");
+        assert!(unknown.help.contains("`build`"));
+        let open = read(&words("build --dump-after")).unwrap_err();
+        assert_eq!(open.message, "`--dump-after` needs a value");
+    }
+
+    #[test]
+    fn help_is_there_for_those_who_ask_and_those_who_say_nothing() {
+        for line in ["", "crosscut", "--help", "crosscut -h", "help"] {
+            assert_eq!(read(&words(line)), Ok(Request::Help), "{line}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Which crates a program is made of, and where their device bitcode is.
+//!
+//! Not from the linker's arguments: with link-time optimisation rustc leaves out libraries that it
+//! has merged. Every crate's record names the crates it depends on.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::read::archive::ArchiveFile;
+
+use crate::paths::CratePaths;
+use crate::record::{Record, SecondPassError};
+use crate::symbols;
+
+/// A crate of the program and the library that rustc made of it for the host.
+struct Member {
+    record: Record,
+    library: PathBuf,
+    /// Its bitcode takes part in the lowering.
+    taken: bool,
+}
+
+/// The program that is linked.
+pub(super) struct Program {
+    record: Record,
+    paths: CratePaths,
+    members: Vec<Member>,
+    libraries: OnceCell<PathBuf>,
+}
+
+impl Program {
+    /// Follows the records from the crate that is linked. Crates without one (those of the standard
+    /// library, procedural macros) have no part here.
+    pub(super) fn collect(record: Record) -> Self {
+        let paths = paths_of(&record.bitcode);
+        let mut members = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open: Vec<PathBuf> = record.externs.iter().rev().cloned().collect();
+        while let Some(output) = open.pop() {
+            let Some(found) = Record::of_output(&output) else { continue };
+            if !seen.insert(found.bitcode.clone()) {
+                continue;
+            }
+            open.extend(found.externs.iter().rev().cloned());
+            let taken = found.reaches_device;
+            let library = output.with_extension("rlib");
+            members.push(Member { record: found, library, taken });
+        }
+        Self { record, paths, members, libraries: OnceCell::new() }
+    }
+
+    /// The crate that is linked.
+    pub(super) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Its files.
+    pub(super) fn paths(&self) -> &CratePaths {
+        &self.paths
+    }
+
+    /// Makes the bitcode of every crate that reaches the device crate and whose bitcode is not
+    /// there: that of the crate itself, and what a `cargo clean` took away.
+    pub(super) fn compile(&self) -> Result<(), SecondPassError> {
+        self.record.compile()?;
+        self.members
+            .iter()
+            .filter(|member| member.taken)
+            .try_for_each(|member| member.record.compile())
+    }
+
+    /// Adds the crates that these symbols may come from. Says whether there were any.
+    pub(super) fn add_crates_of(&mut self, wanted: &[String]) -> Result<bool, SecondPassError> {
+        let mut added = false;
+        for member in self.members.iter_mut().filter(|member| !member.taken) {
+            let name = &member.record.crate_name;
+            if wanted.iter().any(|symbol| symbols::mentions(symbol, name))
+                || defines_any(&member.library, wanted)
+            {
+                member.record.compile()?;
+                member.taken = true;
+                added = true;
+            }
+        }
+        Ok(added)
+    }
+
+    /// The bitcode files, the linked crate's first.
+    pub(super) fn modules(&self) -> Vec<PathBuf> {
+        let taken = self.members.iter().filter(|member| member.taken);
+        std::iter::once(&self.record)
+            .chain(taken.map(|member| &member.record))
+            .map(|record| record.bitcode.clone())
+            .collect()
+    }
+
+    /// The standard library's archives.
+    pub(super) fn std_archives(&self) -> Vec<PathBuf> {
+        let Ok(folder) = fs::read_dir(self.libraries()) else { return Vec::new() };
+        let mut archives: Vec<PathBuf> = folder
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|file| file.extension().is_some_and(|extension| extension == "rlib"))
+            .collect();
+        archives.sort();
+        archives
+    }
+
+    /// The triple of the program: as given to rustc, or rustc's own.
+    pub(super) fn host_triple(&self) -> String {
+        if let Some(target) = &self.record.target {
+            return target.clone();
+        }
+        // <sysroot>/lib/rustlib/<triple>/lib
+        let folder = self.libraries().parent().and_then(Path::file_name);
+        folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    fn libraries(&self) -> &Path {
+        self.libraries.get_or_init(|| {
+            let mut rustc = Command::new(&self.record.rustc);
+            rustc.args(["--print", "target-libdir"]).current_dir(&self.record.folder);
+            if let Some(target) = &self.record.target {
+                rustc.args(["--target", target]);
+            }
+            let output = rustc.output().map(|output| output.stdout).unwrap_or_default();
+            PathBuf::from(String::from_utf8_lossy(&output).trim())
+        })
+    }
+}
+
+/// The paths of the crate with this bitcode.
+fn paths_of(bitcode: &Path) -> CratePaths {
+    let folder = bitcode.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    let stem = bitcode.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    CratePaths::new(folder, stem)
+}
+
+/// Whether a library defines one of these symbols, by its own table. This finds functions whose
+/// names are not mangled.
+fn defines_any(library: &Path, wanted: &[String]) -> bool {
+    let Ok(bytes) = fs::read(library) else { return false };
+    let Ok(archive) = ArchiveFile::parse(&*bytes) else { return false };
+    let Ok(Some(symbols)) = archive.symbols() else { return false };
+    symbols.flatten().any(|symbol| wanted.iter().any(|wanted| wanted.as_bytes() == symbol.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paths_of_a_crate_are_found_from_its_bitcode() {
+        let paths = paths_of(Path::new("t/deps/device/v1.2-3.bc"));
+        assert_eq!(paths, CratePaths::new(Path::new("t/deps"), "v1.2-3".into()));
+        assert_eq!(paths.bitcode(), Path::new("t/deps/device/v1.2-3.bc"));
+    }
+
+    fn record(folder: &Path, name: &str, externs: &[&str], reaches_device: bool) -> Record {
+        let paths = CratePaths::new(folder, name.into());
+        let externs = externs.iter().map(|name| folder.join(format!("lib{name}.rlib")));
+        let record = Record {
+            crate_name: name.into(),
+            reaches_device,
+            rustc: "rustc".into(),
+            arguments: Vec::new(),
+            folder: folder.into(),
+            variables: Default::default(),
+            bitcode: paths.bitcode(),
+            externs: externs.collect(),
+            target: None,
+        };
+        record.write(&paths).unwrap();
+        // Nothing is to be compiled in these tests.
+        fs::write(&record.bitcode, "").unwrap();
+        record
+    }
+
+    fn names(program: &Program) -> Vec<String> {
+        let stem = |file: &PathBuf| file.file_stem().unwrap().to_string_lossy().into_owned();
+        program.modules().iter().map(stem).collect()
+    }
+
+    #[test]
+    fn crates_that_reach_the_device_crate_take_part_and_others_when_they_are_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        record(folder, "crosscut_device", &[], true);
+        record(folder, "numbers", &[], false);
+        record(folder, "vectors", &["numbers"], false);
+        record(folder, "kernels", &["crosscut_device", "vectors"], true);
+        let app = record(folder, "app", &["kernels", "numbers", "absent"], true);
+        let mut program = Program::collect(app);
+        assert_eq!(names(&program), ["app", "kernels", "crosscut_device"]);
+        assert!(program.add_crates_of(&["_RNvCs1_7numbers3sum".into()]).unwrap());
+        assert_eq!(names(&program), ["app", "kernels", "crosscut_device", "numbers"]);
+        assert!(!program.add_crates_of(&["_RNvCs1_7numbers3sum".into()]).unwrap());
+        assert!(!program.add_crates_of(&["sinf".into()]).unwrap());
+    }
+}

@@ -1,0 +1,99 @@
+//! Where the program's device globals came to lie, written into the program.
+//!
+//! The object that the lowering made has an array of host objects. The linker has placed both it and
+//! the statics; their distance is fixed from here on, wherever the program is loaded. It is found by
+//! symbol, since statics are mostly private to their object file and nothing else can name them.
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crosscut_image::registration::{HOST_OBJECTS, HostObject};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+
+/// Why a program cannot be completed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PatchError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it is not an object file: {0}")]
+    Format(#[from] object::Error),
+    #[error("it is not a 64-bit little-endian ELF file")]
+    Kind,
+    #[error("the linker left out the symbol `{HOST_OBJECTS}`")]
+    NoArray,
+    #[error("the array of host objects does not lie in the file")]
+    ArrayOutside,
+}
+
+/// Fills in the offsets of the host objects whose symbols these are, in the array's order.
+pub(super) fn run(program: &Path, symbols: &[String]) -> Result<(), PatchError> {
+    if symbols.is_empty() {
+        return Ok(());
+    }
+    let bytes = fs::read(program)?;
+    let patches = patches(&bytes, symbols)?;
+    let mut file = OpenOptions::new().write(true).open(program)?;
+    for (place, offset) in patches {
+        file.seek(SeekFrom::Start(place))?;
+        file.write_all(&offset.to_le_bytes())?;
+    }
+    Ok(())
+}
+
+/// The places in the file and the numbers to write there.
+fn patches(bytes: &[u8], symbols: &[String]) -> Result<Vec<(u64, i64)>, PatchError> {
+    let file = object::File::parse(bytes)?;
+    let elf = file.format() == object::BinaryFormat::Elf;
+    if !elf || !file.is_64() || !file.is_little_endian() {
+        return Err(PatchError::Kind);
+    }
+    let addresses = addresses(&file, symbols);
+    let array = addresses.get(HOST_OBJECTS).copied().ok_or(PatchError::NoArray)?;
+    let start = file_place(&file, array, symbols.len()).ok_or(PatchError::ArrayOutside)?;
+    let element = size_of::<HostObject>() as u64;
+    Ok((0_u64..)
+        .zip(symbols)
+        .map(|(index, symbol)| {
+            let address = addresses.get(symbol.as_str()).copied();
+            // Addresses of one program are less than 2^63 apart, so the difference is exact.
+            let offset = address.map_or(0, |address| address.wrapping_sub(array).cast_signed());
+            (start + index * element + OFFSET_FIELD, offset)
+        })
+        .collect())
+}
+
+const OFFSET_FIELD: u64 = std::mem::offset_of!(HostObject, offset) as u64;
+
+/// The addresses of these symbols and of the array. A static that rustc's link-time optimisation
+/// has made visible to other object files has `.llvm.` and a number behind its name.
+fn addresses<'a>(file: &object::File<'a>, wanted: &'a [String]) -> HashMap<&'a str, u64> {
+    let wanted: HashMap<&str, ()> =
+        wanted.iter().map(|name| (name.as_str(), ())).chain([(HOST_OBJECTS, ())]).collect();
+    let mut found = HashMap::new();
+    for symbol in file.symbols().filter(|symbol| symbol.is_definition()) {
+        if matches!(symbol.kind(), SymbolKind::File | SymbolKind::Section) {
+            continue;
+        }
+        let Ok(name) = symbol.name() else { continue };
+        let name = name.split(".llvm.").next().unwrap_or(name);
+        if let Some((name, ())) = wanted.get_key_value(name) {
+            found.entry(*name).or_insert(symbol.address());
+        }
+    }
+    found
+}
+
+/// Where the array with so many elements is in the file.
+fn file_place(file: &object::File<'_>, array: u64, elements: usize) -> Option<u64> {
+    let length = u64::try_from(elements.checked_mul(size_of::<HostObject>())?).ok()?;
+    file.sections().find_map(|section| {
+        let (start, size) = section.file_range()?;
+        let inside = array.checked_sub(section.address())?;
+        (section.address() != 0 && inside.checked_add(length)? <= size).then_some(start + inside)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::*;
+
+/// A program in which the array has the shape that the lowering gives it, and which checks at run
+/// time that the offsets lead to the statics.
+const PROGRAM: &str = r#"
+#[repr(C)]
+struct HostObject { offset: i64, id: *const u8, id_length: u64 }
+unsafe impl Sync for HostObject {}
+#[unsafe(no_mangle)]
+static mut __crosscut_host_objects: [HostObject; 3] = [
+    HostObject { offset: 0, id: b"a".as_ptr(), id_length: 1 },
+    HostObject { offset: 0, id: b"b".as_ptr(), id_length: 1 },
+    HostObject { offset: -1, id: b"c".as_ptr(), id_length: 1 },
+];
+#[unsafe(no_mangle)]
+static mut FIRST: [u64; 4] = [7; 4];
+#[unsafe(no_mangle)]
+static mut SECOND: [u64; 400] = [0; 400];
+fn main() {
+    let array = &raw mut __crosscut_host_objects;
+    let base = array as *const u8;
+    for (index, expected) in [&raw mut FIRST as *const u8, &raw mut SECOND as *const u8]
+        .into_iter().enumerate()
+    {
+        let offset = unsafe { (&raw const (*array)[index].offset).read_volatile() };
+        assert_eq!(base.wrapping_offset(offset as isize), expected, "{index}");
+    }
+    assert_eq!(unsafe { (&raw const (*array)[2].offset).read_volatile() }, 0);
+}
+"#;
+
+fn compile(folder: &Path, options: &[&str]) -> PathBuf {
+    let source = folder.join("program.rs");
+    fs::write(&source, PROGRAM).unwrap();
+    let output = folder.join("program");
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let status =
+        Command::new(rustc).arg(&source).arg("-o").arg(&output).args(options).status().unwrap();
+    assert!(status.success());
+    output
+}
+
+fn symbols() -> Vec<String> {
+    ["FIRST", "SECOND", "NOWHERE"].map(String::from).to_vec()
+}
+
+#[test]
+fn offsets_lead_to_the_statics_wherever_the_program_is_loaded() {
+    for options in [&["-C", "opt-level=0"][..], &["-O"], &["-C", "relocation-model=static"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compile(folder.path(), options);
+        assert!(!Command::new(&program).output().unwrap().status.success(), "{options:?}");
+        run(&program, &symbols()).unwrap();
+        assert!(Command::new(&program).status().unwrap().success(), "{options:?}");
+    }
+}
+
+#[test]
+fn a_stripped_program_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &["-C", "strip=symbols"]);
+    assert!(matches!(run(&program, &symbols()), Err(PatchError::NoArray)));
+}
+
+#[test]
+fn an_array_longer_than_its_section_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &[]);
+    let many = vec![String::from("FIRST"); 1_000_000];
+    assert!(matches!(run(&program, &many), Err(PatchError::ArrayOutside)));
+}
+
+#[test]
+fn what_is_not_a_program_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("text");
+    fs::write(&file, "not a program").unwrap();
+    assert!(matches!(run(&file, &symbols()), Err(PatchError::Format(_))));
+}
+
+#[test]
+fn without_host_objects_nothing_is_read() {
+    run(Path::new("does not exist"), &[]).unwrap();
+}

@@ -1,0 +1,166 @@
+//! How one crate was compiled: enough to compile it again, later, for a device.
+
+use std::collections::{BTreeMap, HashSet};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::paths::CratePaths;
+use crate::variables;
+
+/// One crate of the build.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its name.
+    pub crate_name: String,
+    /// Whether it depends on the device crate, or is it. Its bitcode is then made in any case.
+    pub reaches_device: bool,
+    /// The rustc that compiles it.
+    pub rustc: String,
+    /// The arguments of the second pass.
+    pub arguments: Vec<String>,
+    /// Where rustc runs.
+    pub folder: PathBuf,
+    /// What cargo set for this crate, beyond what the command was given.
+    pub variables: BTreeMap<String, String>,
+    /// Its bitcode, once it is made.
+    pub bitcode: PathBuf,
+    /// The outputs of the crates it names.
+    pub externs: Vec<PathBuf>,
+    /// The triple it is compiled for, if it was given one.
+    pub target: Option<String>,
+}
+
+/// The second pass did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum SecondPassError {
+    /// rustc could not be run, or its output not be written.
+    #[error("cannot compile `{crate_name}` for a device: {error}")]
+    Run {
+        /// The crate.
+        crate_name: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// rustc refused.
+    #[error("rustc cannot compile `{crate_name}` for a device\n{messages}")]
+    Refused {
+        /// The crate.
+        crate_name: String,
+        /// What rustc said.
+        messages: String,
+    },
+}
+
+impl Record {
+    /// Reads the record of a crate; `None` if there is none that can be read, which is so for crates
+    /// that were not compiled by the wrapper.
+    pub fn read(file: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(file).ok()?).ok()
+    }
+
+    /// The record of the crate that rustc wrote this rlib, rmeta or dynamic library of.
+    pub fn of_output(file: &Path) -> Option<Self> {
+        Self::read(&CratePaths::of_output(file)?.record())
+    }
+
+    /// Writes it, and forgets the bitcode of an earlier compilation.
+    pub(crate) fn write(&self, paths: &CratePaths) -> io::Result<()> {
+        fs::create_dir_all(paths.folder())?;
+        match fs::remove_file(&self.bitcode) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::write(paths.record(), serde_json::to_vec(self)?)
+    }
+
+    /// Makes the bitcode, unless it is there.
+    ///
+    /// # Errors
+    /// rustc's refusal. It has accepted the same source for the host, so this is rare.
+    pub fn compile(&self) -> Result<(), SecondPassError> {
+        if self.bitcode.exists() {
+            return Ok(());
+        }
+        let failed = |error| SecondPassError::Run { crate_name: self.crate_name.clone(), error };
+        let mut command = Command::new(&self.rustc);
+        command.args(&self.arguments).current_dir(&self.folder);
+        let known = command_variables();
+        for (name, _) in env::vars_os() {
+            if belongs_to_one_crate(&name, &known) {
+                command.env_remove(name);
+            }
+        }
+        command.envs(&self.variables).stdin(Stdio::null());
+        let output = command.output().map_err(failed)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(SecondPassError::Refused {
+            crate_name: self.crate_name.clone(),
+            messages: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+}
+
+/// The variables of this process that cargo set for one crate.
+pub(crate) fn crate_variables() -> BTreeMap<String, String> {
+    let known = command_variables();
+    env::vars_os()
+        .filter(|(name, _)| belongs_to_one_crate(name, &known))
+        // rustc shows `env!` only what is UTF-8.
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+fn command_variables() -> HashSet<OsString> {
+    let names = env::var_os(variables::COMMAND_VARIABLES).unwrap_or_default();
+    names.to_string_lossy().split(':').map(OsString::from).collect()
+}
+
+/// Whether cargo sets this variable anew for each crate. Secrets of the user are never among them,
+/// because what the user's own environment has is not.
+fn belongs_to_one_crate(name: &OsString, known: &HashSet<OsString>) -> bool {
+    let Some(text) = name.to_str() else { return false };
+    // The job server is that of the running cargo, not of the one that compiled the crate.
+    let of_the_run = text.starts_with("CROSSCUT_") || text == "CARGO_MAKEFLAGS";
+    if of_the_run || text.contains("TOKEN") {
+        return false;
+    }
+    // cargo sets these for every crate, also where the user's environment has them.
+    let of_cargo = text == "OUT_DIR"
+        || text == "LD_LIBRARY_PATH"
+        || text.starts_with("CARGO_PKG_")
+        || text.starts_with("CARGO_MANIFEST_")
+        || text.starts_with("CARGO_BIN_")
+        || matches!(text, "CARGO" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE");
+    of_cargo || !known.contains(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crates_variables_are_those_cargo_sets_and_those_the_user_did_not_have() {
+        let known = ["HOME", "OUT_DIR", "CARGO_HOME", "CARGO_PKG_NAME"].map(OsString::from);
+        let known = HashSet::from(known);
+        let belongs = |name: &str| belongs_to_one_crate(&name.into(), &known);
+        assert!(belongs("OUT_DIR"));
+        assert!(belongs("CARGO_PKG_NAME"));
+        assert!(belongs("SET_BY_A_BUILD_SCRIPT"));
+        assert!(!belongs("HOME"));
+        assert!(!belongs("CARGO_MAKEFLAGS"));
+        assert!(!belongs("CARGO_HOME"));
+    }
+
+    #[test]
+    fn tokens_are_never_written_down() {
+        assert!(!belongs_to_one_crate(&"CARGO_REGISTRY_TOKEN".into(), &HashSet::new()));
+    }
+}

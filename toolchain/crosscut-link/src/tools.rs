@@ -1,0 +1,108 @@
+//! The names under which the command is run again: symbolic links to it in the target directory.
+//!
+//! The name a process was started by tells its role. An environment variable would not do: it
+//! reaches build scripts, tests and programs too, which may run the command themselves. And rustc
+//! tells from a linker's name which arguments it takes, so the link has the name of the real one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const FOLDER: &str = "crosscut-tools";
+const RUSTC: &str = "crosscut-rustc";
+const LINKERS: &str = "crosscut-linker";
+
+/// What a process was started as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// By cargo, in place of rustc.
+    RustcWrapper,
+    /// By rustc, in place of the linker.
+    Linker,
+}
+
+impl Role {
+    /// The role that belongs to a program's name, as found in its first argument.
+    #[must_use]
+    pub fn of_program(name: &Path) -> Option<Self> {
+        if name.file_name()? == RUSTC {
+            return Some(Self::RustcWrapper);
+        }
+        (name.parent()?.file_name()? == LINKERS).then_some(Self::Linker)
+    }
+}
+
+/// The folder of links.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    folder: PathBuf,
+}
+
+impl Tools {
+    /// The folder in this target directory.
+    #[must_use]
+    pub fn in_target_directory(target_directory: &Path) -> Self {
+        Self { folder: target_directory.join(FOLDER) }
+    }
+
+    /// The folder that this link to the rustc wrapper is in.
+    pub(crate) fn of_wrapper(wrapper: &Path) -> Self {
+        Self { folder: wrapper.parent().map(Path::to_path_buf).unwrap_or_default() }
+    }
+
+    /// The rustc wrapper, as a link to `executable`.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn rustc_wrapper(&self, executable: &Path) -> io::Result<PathBuf> {
+        link(executable, self.folder.join(RUSTC))
+    }
+
+    /// A stand-in for `linker`, as a link to `executable`.
+    pub(crate) fn linker(&self, executable: &Path, linker: &Path) -> io::Result<PathBuf> {
+        let name = linker.file_name().unwrap_or("cc".as_ref());
+        link(executable, self.folder.join(LINKERS).join(name))
+    }
+}
+
+/// Makes or renews a symbolic link. Other processes may do the same at the same time, so a link is
+/// never absent once it was there.
+#[cfg(unix)]
+fn link(executable: &Path, place: PathBuf) -> io::Result<PathBuf> {
+    if fs::read_link(&place).is_ok_and(|target| target == executable) {
+        return Ok(place);
+    }
+    let folder = place.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)?;
+    let fresh = folder.join(format!(".new-{}", std::process::id()));
+    std::os::unix::fs::symlink(executable, &fresh)?;
+    fs::rename(&fresh, &place)?;
+    Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_process_tells_its_role() {
+        let role = |name: &str| Role::of_program(Path::new(name));
+        assert_eq!(role("/t/crosscut-tools/crosscut-rustc"), Some(Role::RustcWrapper));
+        assert_eq!(role("/t/crosscut-tools/crosscut-linker/cc"), Some(Role::Linker));
+        assert_eq!(role("/t/crosscut-tools/crosscut-linker/ld.lld"), Some(Role::Linker));
+        assert_eq!(role("/home/bin/cargo-crosscut"), None);
+        assert_eq!(role("cargo-crosscut"), None);
+    }
+
+    #[test]
+    fn a_link_is_renewed_when_the_executable_moves() {
+        let folder = tempfile::tempdir().unwrap();
+        let tools = Tools::in_target_directory(folder.path());
+        for executable in ["/one", "/one", "/two"] {
+            let place = tools.rustc_wrapper(Path::new(executable)).unwrap();
+            assert_eq!(fs::read_link(&place).unwrap(), Path::new(executable));
+            let linker = tools.linker(Path::new(executable), Path::new("/usr/bin/clang")).unwrap();
+            assert!(linker.ends_with("crosscut-linker/clang"));
+        }
+    }
+}
