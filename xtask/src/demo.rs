@@ -61,8 +61,7 @@ pub(crate) fn check() -> Result {
 fn run_all() -> Result<Vec<Row>> {
     let examples = Workspace::read()?.examples(PACKAGE)?;
     println!("building {} examples by `cargo crosscut`", examples.len());
-    // One after the other through the alias, so that the tool itself is built first and the build's
-    // messages are seen.
+    // Once for all, so that the build's messages are seen and the runs below are only runs.
     run_command(cargo().args(["crosscut", "build", "--release"]).args([
         "-p",
         PACKAGE,
@@ -119,4 +118,25 @@ fn verdict(rows: &[Row]) -> Result {
         })
         .collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(device: &'static str, outcome: Result<String>) -> Row {
+        Row { example: "letters".into(), device, outcome }
+    }
+
+    #[test]
+    fn a_failure_on_a_device_that_must_be_there_fails_the_demo() {
+        let rows = [row("host", Ok(String::new())), row("opencl:cpu", Err("broken".into()))];
+        assert_eq!(verdict(&rows), Err("letters on opencl:cpu:\nbroken".into()));
+    }
+
+    #[test]
+    fn a_device_that_may_be_missing_fails_nothing() {
+        let rows = [row("host", Ok(String::new())), row("opencl:gpu", Err("none".into()))];
+        assert_eq!(verdict(&rows), Ok(()));
+    }
 }

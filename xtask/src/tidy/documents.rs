@@ -15,13 +15,14 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<String>> {
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let crates = workspace.packages.keys().map(String::as_str).collect();
     let mut faults = check_architecture(&text, &crates);
+    faults.extend(check_paths(&text, root()));
     faults.extend(check_readmes(root())?);
     Ok(faults)
 }
 
 /// Every crate is named, in backticks, and nothing that looks like one of ours is not.
 fn check_architecture(text: &str, crates: &BTreeSet<&str>) -> Vec<String> {
-    let named: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
+    let named: BTreeSet<&str> = in_backticks(text).collect();
     let missing = crates
         .difference(&named)
         .map(|name| format!("ARCHITECTURE.md does not name crate `{name}`"));
@@ -30,6 +31,18 @@ fn check_architecture(text: &str, crates: &BTreeSet<&str>) -> Vec<String> {
         .filter(|name| looks_like_a_crate(name) && !crates.contains(*name))
         .map(|name| format!("ARCHITECTURE.md names `{name}`, which is no crate"));
     missing.chain(unknown).collect()
+}
+
+/// What is written as a path is there.
+fn check_paths(text: &str, root: &Path) -> Vec<String> {
+    in_backticks(text)
+        .filter(|span| span.contains('/') && !root.join(span).exists())
+        .map(|path| format!("ARCHITECTURE.md names `{path}`, which is not there"))
+        .collect()
+}
+
+fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
 }
 
 fn looks_like_a_crate(name: &str) -> bool {
@@ -78,6 +91,17 @@ mod tests {
                 "ARCHITECTURE.md does not name crate `crosscut-image`",
                 "ARCHITECTURE.md names `crosscut-old`, which is no crate",
             ]
+        );
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_is_a_fault() {
+        let root = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(root.path().join("docs")).expect("a folder");
+        std::fs::write(root.path().join("docs/a.md"), "").expect("a file");
+        assert_eq!(
+            check_paths("`docs/a.md`, `docs/b.md`, `b.md`", root.path()),
+            ["ARCHITECTURE.md names `docs/b.md`, which is not there"]
         );
     }
 
