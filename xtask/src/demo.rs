@@ -35,7 +35,16 @@ enum Presence {
 struct Row {
     example: String,
     device: &'static str,
-    outcome: Result<String>,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    /// Its check passed; what it printed.
+    Correct(String),
+    /// There is no such device, as far as the first example could tell.
+    Absent,
+    /// What it printed instead.
+    Failed(String),
 }
 
 pub(crate) fn run() -> Result {
@@ -45,8 +54,9 @@ pub(crate) fn run() -> Result {
     print_table(&rows);
     println!("\na device panic, as the host sees it ({PANICKING}):");
     for row in rows.iter().filter(|row| row.example == PANICKING) {
-        let text = row.outcome.as_deref().unwrap_or("this one failed, see below");
-        println!("\n[{}]\n{}", row.device, text.trim_end());
+        if let Outcome::Correct(text) = &row.outcome {
+            println!("\n[{}]\n{}", row.device, text.trim_end());
+        }
     }
     verdict(&rows)
 }
@@ -70,11 +80,15 @@ fn run_all() -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for device in DEVICES {
         for example in &examples {
-            let outcome = output(&mut command(example, device.selector));
-            // With nothing of this kind here there is one row that says why, not one per example.
-            let absent = device.presence == Presence::Optional && outcome.is_err();
+            let first = example == &examples[0];
+            let outcome = match output(&mut command(example, device.selector)) {
+                Ok(text) => Outcome::Correct(text),
+                Err(_) if first && device.presence == Presence::Optional => Outcome::Absent,
+                Err(error) => Outcome::Failed(error),
+            };
+            let is_absent = matches!(outcome, Outcome::Absent);
             rows.push(Row { example: example.clone(), device: device.selector, outcome });
-            if absent {
+            if is_absent {
                 break;
             }
         }
@@ -89,19 +103,13 @@ fn command(example: &str, selector: &str) -> Command {
     command
 }
 
-fn is_optional(row: &Row) -> bool {
-    DEVICES
-        .iter()
-        .any(|device| device.selector == row.device && device.presence == Presence::Optional)
-}
-
 fn print_table(rows: &[Row]) {
     let width = rows.iter().map(|row| row.example.len()).max().unwrap_or_default();
     for row in rows {
         let result = match &row.outcome {
-            Ok(_) => "correct",
-            Err(_) if is_optional(row) => "not run: no such device answered",
-            Err(_) => "FAILED",
+            Outcome::Correct(_) => "correct",
+            Outcome::Absent => "not run: no such device",
+            Outcome::Failed(_) => "FAILED",
         };
         println!("{:<width$}  {:<10}  {result}", row.example, row.device);
     }
@@ -109,14 +117,11 @@ fn print_table(rows: &[Row]) {
 
 /// Fails with what each failed example printed.
 fn verdict(rows: &[Row]) -> Result {
-    let failures: Vec<String> = rows
-        .iter()
-        .filter(|row| !is_optional(row))
-        .filter_map(|row| {
-            let error = row.outcome.as_ref().err()?;
-            Some(format!("{} on {}:\n{error}", row.example, row.device))
-        })
-        .collect();
+    let failure = |row: &Row| match &row.outcome {
+        Outcome::Failed(text) => Some(format!("{} on {}:\n{text}", row.example, row.device)),
+        Outcome::Correct(_) | Outcome::Absent => None,
+    };
+    let failures: Vec<String> = rows.iter().filter_map(failure).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
@@ -124,19 +129,23 @@ fn verdict(rows: &[Row]) -> Result {
 mod tests {
     use super::*;
 
-    fn row(device: &'static str, outcome: Result<String>) -> Row {
+    fn row(device: &'static str, outcome: Outcome) -> Row {
         Row { example: "letters".into(), device, outcome }
     }
 
     #[test]
     fn a_failure_on_a_device_that_must_be_there_fails_the_demo() {
-        let rows = [row("host", Ok(String::new())), row("opencl:cpu", Err("broken".into()))];
+        let rows = [
+            row("host", Outcome::Correct(String::new())),
+            row("opencl:cpu", Outcome::Failed("broken".into())),
+        ];
         assert_eq!(verdict(&rows), Err("letters on opencl:cpu:\nbroken".into()));
     }
 
     #[test]
     fn a_device_that_may_be_missing_fails_nothing() {
-        let rows = [row("host", Ok(String::new())), row("opencl:gpu", Err("none".into()))];
+        let rows =
+            [row("host", Outcome::Correct(String::new())), row("opencl:gpu", Outcome::Absent)];
         assert_eq!(verdict(&rows), Ok(()));
     }
 }
