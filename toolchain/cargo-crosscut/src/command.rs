@@ -62,7 +62,7 @@ fn cargo() -> Command {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_")
             || text.starts_with("CARGO_MANIFEST_")
-            || text.starts_with("CARGO_BIN_")
+            || text == "CARGO_BIN_NAME"
             || text == "CARGO_CRATE_NAME"
         {
             command.env_remove(&name);

@@ -44,11 +44,10 @@ fn a_place_whose_source_is_absent_is_named() {
     let file = folder.path().join("gone.rs");
     let expected = "\
 error: `std::fs::read` cannot run on a device
- --> src/gone.rs:2:17
-  |
-  = note: reached from kernel `sum`
-  = note: `sum` calls `load`, which calls `std::fs::read`
-  = help: read the file on the host and pass its bytes in a buffer";
+--> src/gone.rs:2:17
+ = note: reached from kernel `sum`
+ = note: `sum` calls `load`, which calls `std::fs::read`
+ = help: read the file on the host and pass its bytes in a buffer";
     assert_eq!(shown(&render(&diagnostic(&file), false), folder.path()), expected);
 }
 
@@ -57,9 +56,9 @@ fn a_message_without_a_place_has_its_title_and_its_help() {
     let message = without_place("LLVM 22 is missing\nno libLLVM.so.22.1 was found", "install it");
     let expected = "\
 error: LLVM 22 is missing
-  |
-  = note: no libLLVM.so.22.1 was found
-  = help: install it";
+ |
+ = note: no libLLVM.so.22.1 was found
+ = help: install it";
     assert_eq!(render(&message, false), expected);
 }
 

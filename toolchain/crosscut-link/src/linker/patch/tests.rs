@@ -37,8 +37,14 @@ fn compile(folder: &Path, options: &[&str]) -> PathBuf {
     fs::write(&source, PROGRAM).unwrap();
     let output = folder.join("program");
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-    let status =
-        Command::new(rustc).arg(&source).arg("-o").arg(&output).args(options).status().unwrap();
+    let status = Command::new(rustc)
+        .args(["--edition", "2024"])
+        .arg(&source)
+        .arg("-o")
+        .arg(&output)
+        .args(options)
+        .status()
+        .unwrap();
     assert!(status.success());
     output
 }

@@ -1,0 +1,148 @@
+//! `cargo crosscut` on packages without kernels: it does what cargo does.
+
+use std::fs;
+
+use crate::workspace::{Workspace, manifest, text, works};
+use serde_json::Value;
+
+const HELLO: &str = "fn main() { println!(\"hello\"); std::process::exit(7) }";
+
+#[test]
+fn a_program_without_kernels_is_the_same_file() {
+    for profile in [&["build"][..], &["build", "--release"]] {
+        let workspace = Workspace::program(HELLO);
+        works(&mut workspace.cargo(profile));
+        works(&mut workspace.crosscut(profile));
+        let folder = if profile.len() == 1 { "debug" } else { "release" };
+        let plain = fs::read(workspace.path(&format!("target/{folder}/app"))).unwrap();
+        let ours = fs::read(workspace.path(&format!("target/crosscut/{folder}/app"))).unwrap();
+        assert!(plain == ours, "{profile:?}");
+    }
+}
+
+#[test]
+fn output_and_exit_code_are_the_programs() {
+    let workspace = Workspace::program(HELLO);
+    let output = workspace.crosscut(&["run", "-q"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(text(&output.stdout), "hello\n");
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn arguments_after_the_dashes_reach_the_program() {
+    let source = "fn main() { println!(\"{:?}\", std::env::args().skip(1).collect::<Vec<_>>()) }";
+    let workspace = Workspace::program(source);
+    let run = ["run", "-q", "--", "--dump-after", "x", "--target-dir=y"];
+    let output = works(&mut workspace.crosscut(&run));
+    assert_eq!(text(&output.stdout), "[\"--dump-after\", \"x\", \"--target-dir=y\"]\n");
+}
+
+#[test]
+fn a_program_sees_the_environment_it_sees_under_cargo() {
+    let source = "fn main() { for (name, _) in std::env::vars() { println!(\"{name}\") } }";
+    let workspace = Workspace::program(source);
+    let names = |output: &[u8]| {
+        let mut names: Vec<String> = text(output).lines().map(String::from).collect();
+        names.retain(|name| !name.starts_with("CROSSCUT_"));
+        names.sort();
+        names
+    };
+    let plain = works(&mut workspace.cargo(&["run", "-q"]));
+    let ours = works(&mut workspace.crosscut(&["run", "-q"]));
+    assert_eq!(names(&plain.stdout), names(&ours.stdout));
+}
+
+#[test]
+fn an_error_in_the_source_is_told_as_cargo_tells_it() {
+    let workspace = Workspace::program("fn main() { let x: u32 = \"one\"; }");
+    let plain = workspace.cargo(&["build", "-q"]).output().unwrap();
+    let ours = workspace.crosscut(&["build", "-q"]).output().unwrap();
+    assert_eq!(ours.status.code(), Some(101));
+    assert_eq!(text(&ours.stderr), text(&plain.stderr));
+}
+
+#[test]
+fn messages_for_programs_are_cargos() {
+    let messages = |output: &[u8], folder: &str| -> Vec<Value> {
+        let text = text(output).replace(folder, "target/");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let workspace = Workspace::program("fn main() { let unused = 1; }");
+    let build = ["build", "-q", "--message-format=json"];
+    let plain = works(&mut workspace.cargo(&build));
+    let ours = works(&mut workspace.crosscut(&build));
+    assert_eq!(messages(&plain.stdout, "\0"), messages(&ours.stdout, "target/crosscut/"));
+}
+
+#[test]
+fn a_second_build_does_nothing_and_plain_cargo_does_not_disturb_it() {
+    let workspace = Workspace::program(HELLO);
+    works(&mut workspace.crosscut(&["build"]));
+    works(&mut workspace.cargo(&["build"]));
+    let output = works(&mut workspace.crosscut(&["build", "-v"]));
+    assert!(text(&output.stderr).contains("Fresh app"), "{}", text(&output.stderr));
+    let output = works(&mut workspace.cargo(&["build", "-v"]));
+    assert!(text(&output.stderr).contains("Fresh app"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn tests_examples_and_benchmarks_are_built_and_run() {
+    let workspace = Workspace::new(&[
+        ("Cargo.toml", &manifest("app", "")),
+        ("src/lib.rs", "#[test] fn inside() {}"),
+        ("tests/outside.rs", "#[test] fn outside() {}"),
+        ("examples/show.rs", "fn main() { println!(\"shown\") }"),
+    ]);
+    let output = works(&mut workspace.crosscut(&["test"]));
+    let stdout = text(&output.stdout);
+    assert!(stdout.contains("test inside ... ok"), "{stdout}");
+    assert!(stdout.contains("test outside ... ok"), "{stdout}");
+    let output = works(&mut workspace.crosscut(&["run", "-q", "--example", "show"]));
+    assert_eq!(text(&output.stdout), "shown\n");
+    works(&mut workspace.crosscut(&["bench", "-q"]));
+}
+
+#[test]
+fn a_target_directory_given_to_cargo_is_the_one_that_is_used() {
+    let workspace = Workspace::program(HELLO);
+    works(&mut workspace.crosscut(&["build", "--target-dir", "one"]));
+    assert!(workspace.path("one/crosscut/debug/app").exists());
+    works(workspace.crosscut(&["build"]).env("CARGO_TARGET_DIR", "two"));
+    assert!(workspace.path("two/crosscut/debug/app").exists());
+    workspace.write(".cargo/config.toml", "[build]\ntarget-dir = \"three\"\n");
+    works(&mut workspace.crosscut(&["build"]));
+    assert!(workspace.path("three/crosscut/debug/app").exists());
+    assert!(!workspace.path("target").exists());
+}
+
+#[test]
+fn outside_of_a_package_cargos_own_error_is_shown() {
+    let workspace = Workspace::new(&[("empty", "")]);
+    let plain = workspace.cargo(&["build"]).output().unwrap();
+    let ours = workspace.crosscut(&["build"]).output().unwrap();
+    assert_eq!(text(&ours.stderr), text(&plain.stderr));
+    assert_eq!(ours.status.code(), plain.status.code());
+}
+
+#[test]
+fn a_wrong_command_is_refused_with_a_way_out() {
+    let workspace = Workspace::program(HELLO);
+    let output = workspace.crosscut(&["publish"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(101));
+    assert_eq!(
+        text(&output.stderr),
+        "error: `publish` is not a command\n |\n = help: say `build`, `run`, `test`, `bench`, \
+         `check` or `clean`; `cargo crosscut --help` explains them\n\n"
+    );
+}
+
+#[test]
+fn help_teaches() {
+    let workspace = Workspace::program(HELLO);
+    let output = works(&mut workspace.crosscut(&["--help"]));
+    let help = text(&output.stdout);
+    for word in ["build", "run", "--dump-after", "CROSSCUT_DEVICE", "Examples:"] {
+        assert!(help.contains(word), "{word}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Which crates get device bitcode, and what the host's build shows of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
+
+use crate::workspace::{Workspace, manifest, text, works};
+
+/// `app` → `kernels` → `crosscut-device`, and `numbers`, which knows nothing of devices.
+fn layered() -> Workspace {
+    let members = "[workspace]\nmembers = [\"crosscut-device\", \"numbers\", \"kernels\"]\n\
+        [dependencies]\nkernels = { path = \"kernels\" }\nnumbers = { path = \"numbers\" }\n";
+    let kernels = "[dependencies]\ncrosscut-device = { path = \"../crosscut-device\" }\n\
+        numbers = { path = \"../numbers\" }\n";
+    Workspace::new(&[
+        ("Cargo.toml", &manifest("app", members)),
+        ("src/main.rs", "fn main() { println!(\"{}\", kernels::twice(numbers::seven())) }"),
+        ("numbers/Cargo.toml", &manifest("numbers", "")),
+        ("numbers/build.rs", "fn main() { println!(\"cargo:rustc-env=SEVEN=7\") }"),
+        ("numbers/src/lib.rs", "pub fn seven() -> u32 { env!(\"SEVEN\").parse().unwrap() }"),
+        ("kernels/Cargo.toml", &manifest("kernels", kernels)),
+        ("kernels/src/lib.rs", "pub fn twice(x: u32) -> u32 { crosscut_device::one(x) * 2 }"),
+        ("crosscut-device/Cargo.toml", &manifest("crosscut-device", "")),
+        ("crosscut-device/src/lib.rs", "pub fn one(x: u32) -> u32 { x }"),
+    ])
+}
+
+fn bitcode(workspace: &Workspace) -> Vec<String> {
+    let name = |file: &std::path::PathBuf| {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        name.split('-').next().unwrap().to_string()
+    };
+    workspace.find(".bc").iter().map(name).collect()
+}
+
+#[test]
+fn only_crates_that_reach_the_device_crate_get_bitcode() {
+    let workspace = layered();
+    let output = works(&mut workspace.crosscut(&["run", "-q"]));
+    assert_eq!(text(&output.stdout), "14\n");
+    assert_eq!(bitcode(&workspace), ["app", "crosscut_device", "kernels"]);
+    let folder = "debug/deps/device/";
+    assert_eq!(workspace.find(&format!("{folder}numbers-")).len(), 1, "its command is recorded");
+    assert_eq!(workspace.find("device/build_script").len(), 0);
+}
+
+#[test]
+fn a_check_makes_no_device_code() {
+    let workspace = layered();
+    works(&mut workspace.crosscut(&["check"]));
+    assert_eq!(bitcode(&workspace), [""; 0]);
+    assert!(!workspace.path("target/crosscut/crosscut-tools").exists());
+}
+
+#[test]
+fn rustcs_errors_come_once_and_as_without_us() {
+    let workspace = layered();
+    for (file, source) in [
+        ("src/main.rs", "fn main() { let x: u32 = kernels::twice(\"\"); }"),
+        ("kernels/src/lib.rs", "pub fn twice(x: u32) -> u32 { x.nothing() }"),
+    ] {
+        workspace.write(file, source);
+        let plain = workspace.cargo(&["build", "-q"]).output().unwrap();
+        let ours = workspace.crosscut(&["build", "-q"]).output().unwrap();
+        assert_eq!(ours.status.code(), Some(101));
+        assert_eq!(text(&ours.stderr), text(&plain.stderr));
+    }
+}
+
+#[test]
+fn a_warning_comes_once() {
+    let workspace = layered();
+    let source = "pub fn twice(x: u32) -> u32 { let unused = 1; crosscut_device::one(x) * 2 }";
+    workspace.write("kernels/src/lib.rs", source);
+    let output = works(&mut workspace.crosscut(&["build", "-q"]));
+    assert_eq!(text(&output.stderr).matches("unused variable").count(), 1);
+}
+
+#[test]
+fn a_real_linker_that_fails_is_heard() {
+    let workspace = layered();
+    let source = "unsafe extern \"C\" { fn nowhere(); }\n\
+        fn main() { kernels::twice(1); unsafe { nowhere() } }";
+    workspace.write("src/main.rs", source);
+    let output = workspace.crosscut(&["build", "-q"]).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(101));
+    assert!(stderr.contains("undefined symbol: nowhere"), "{stderr}");
+}
+
+#[test]
+fn the_linker_of_the_configuration_is_the_one_that_links() {
+    let workspace = layered();
+    let script = "#!/bin/sh\ntouch \"$(dirname \"$0\")/linked\"\nexec cc \"$@\"\n";
+    workspace.write("tools/my-cc", script);
+    let linker = workspace.path("tools/my-cc");
+    fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).unwrap();
+    let flags = format!("-Clinker={}", linker.display());
+    works(workspace.crosscut(&["build", "-q"]).env("RUSTFLAGS", flags));
+    assert!(workspace.path("tools/linked").exists());
+}
+
+#[test]
+fn a_rustc_wrapper_that_was_there_before_still_runs() {
+    let script = "#!/bin/sh\necho \"$2 $3\" >> \"$(dirname \"$0\")/seen\"\nexec \"$@\"\n";
+    for by_file in [false, true] {
+        let workspace = layered();
+        workspace.write("tools/wrap", script);
+        let wrapper = workspace.path("tools/wrap");
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut build = workspace.crosscut(&["build", "-q"]);
+        if by_file {
+            let text = "[build]\nrustc-wrapper = \"tools/wrap\"\n";
+            workspace.write(".cargo/config.toml", text);
+        } else {
+            build.env("RUSTC_WRAPPER", &wrapper);
+        }
+        works(&mut build);
+        let seen = fs::read_to_string(workspace.path("tools/seen")).unwrap();
+        for name in ["app", "numbers", "kernels", "crosscut_device"] {
+            let line = format!("--crate-name {name}");
+            assert_eq!(seen.lines().filter(|seen| **seen == line).count(), 1, "{name}\n{seen}");
+        }
+    }
+}
+
+#[test]
+fn variables_of_the_set_up_are_set_where_the_user_did_not() {
+    let source = "fn main() { println!(\"{:?}\", [\"ONE\", \"TWO\"].map(|n| std::env::var(n))) }";
+    let workspace = Workspace::program(source);
+    workspace.write(".crosscut/env", "ONE=1\nTWO=2\n");
+    let output = works(workspace.crosscut(&["run", "-q"]).env("TWO", "mine"));
+    assert_eq!(text(&output.stdout), "[Ok(\"1\"), Ok(\"mine\")]\n");
+}
+
+#[test]
+fn another_version_of_the_command_links_anew_and_compiles_nothing_else() {
+    let workspace = layered();
+    let copy = workspace.path("cargo-crosscut");
+    fs::copy(env!("CARGO_BIN_EXE_cargo-crosscut"), &copy).unwrap();
+    let dirty = || {
+        let output = works(&mut workspace.crosscut_at(&copy, &["build", "-v"]));
+        let stderr = text(&output.stderr);
+        stderr.lines().filter(|line| line.trim_start().starts_with("Dirty")).count()
+    };
+    works(&mut workspace.crosscut_at(&copy, &["build", "-q"]));
+    assert_eq!(dirty(), 0);
+    let later = SystemTime::now() + Duration::from_secs(2);
+    fs::File::options().append(true).open(&copy).unwrap().set_modified(later).unwrap();
+    assert_eq!(dirty(), 1);
+}
