@@ -14,6 +14,9 @@ pub struct Job {
     /// Archives whose members carry bitcode in a `.llvmbc` section: the standard library.
     /// They are opened only if symbols are missing without them.
     pub std_archives: Vec<PathBuf>,
+    /// Symbols that were looked for in vain: they are not asked for again.
+    #[serde(default)]
+    pub searched: Vec<String>,
     /// Where results go. It exists.
     pub output_dir: PathBuf,
     /// The triple of the host program.
@@ -29,8 +32,8 @@ pub struct Job {
 pub enum Outcome {
     /// There is no kernel in the program.
     NoKernels,
-    /// Kernels call functions that no module defines. More modules may help; if there are none
-    /// left, ask again with [`Job::modules`] unchanged and the answer is [`Outcome::Rejected`].
+    /// Kernels call functions that no module defines. Ask again with the modules that define them;
+    /// those that nobody defines go into [`Job::searched`].
     NeedSymbols(Vec<String>),
     /// Images were made.
     Lowered(Lowered),

@@ -1,0 +1,126 @@
+//! Why a lowering did not come to a result.
+
+use std::path::PathBuf;
+
+use crate::llvm::{LlvmError, LoadError};
+
+/// Why a lowering did not come to a result. Problems in the user's program are not among them: see
+/// [`Diagnostic`](crate::job::Diagnostic).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// LLVM cannot be used.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// Bitcode that LLVM does not take.
+    #[error("{origin} holds no usable bitcode: {reason}")]
+    Bitcode {
+        /// The file, or the archive and its member.
+        origin: String,
+        /// LLVM's word.
+        reason: String,
+    },
+    /// A kernel that cannot be lowered.
+    #[error("kernel `{kernel}` cannot be compiled for a device: {reason}")]
+    Kernel {
+        /// The kernel.
+        kernel: String,
+        /// What stopped it.
+        reason: String,
+    },
+    /// LLVM ended the process.
+    #[error("LLVM stopped {how} while it compiled {what} for a device{output}")]
+    Crash {
+        /// The kernel at work, or the step.
+        what: String,
+        /// By which signal or exit code.
+        how: String,
+        /// What it wrote last.
+        output: String,
+    },
+    /// A pass left a module that LLVM's verifier does not take.
+    #[error("pass `{pass}` broke the module: {reason}")]
+    Broken {
+        /// The pass.
+        pass: &'static str,
+        /// The verifier's word.
+        reason: String,
+    },
+    /// SPIR-V that `spirv-val` does not take.
+    #[error("{} is not valid SPIR-V: {reason}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The validator's word.
+        reason: String,
+    },
+    /// Linking did not come to an end.
+    #[error("linking device code did not come to an end; wanted were {symbols:?}")]
+    Endless {
+        /// What was still wanted.
+        symbols: Vec<String>,
+    },
+    /// LLVM's word about something we asked of it.
+    #[error("LLVM: {0}")]
+    Llvm(String),
+    /// The child did not start, or its answer cannot be read.
+    #[error("the lowering process gave no answer: {0}")]
+    Process(String),
+    /// The child's own error, as it put it.
+    #[error("{message}")]
+    Child {
+        /// What went wrong.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+}
+
+impl From<LlvmError> for LowerError {
+    fn from(error: LlvmError) -> Self {
+        Self::Llvm(error.0)
+    }
+}
+
+impl LowerError {
+    /// What the user can do.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            Self::Load(error) => error.help(),
+            Self::Child { help, .. } => help.clone(),
+            Self::Read { .. } | Self::Write { .. } => {
+                "check the permissions and the space of the target directory".into()
+            }
+            Self::Bitcode { .. } => {
+                "run `cargo clean` and build again; the compiler and LLVM must be of one major \
+                 version"
+                    .into()
+            }
+            Self::Kernel { .. } | Self::Crash { .. } => {
+                "this is a limit of Crosscut or LLVM, not a mistake of yours: write the kernel \
+                 differently, and please report it with the files that `--dump-after optimise` writes"
+                    .into()
+            }
+            _ => "this is a bug in Crosscut: please report it with the files that `--dump-after \
+                  link` writes"
+                .into(),
+        }
+    }
+}

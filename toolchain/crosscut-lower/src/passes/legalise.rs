@@ -1,0 +1,138 @@
+//! Replaces what devices do not take by what they do.
+//!
+//! Expects an optimised kernel in device form.
+//! Leaves calls of [`library`](super::library) functions for what the SPIR-V writer or drivers lack,
+//! OpenCL's names for the math functions of C, and atomics of device scope.
+//!
+//! `call { i32, i1 } @llvm.smul.with.overflow.i32(i32 %a, i32 %b)` becomes
+//! `call { i32, i1 } @__crosscut_smul.with.overflow.i32(i32 %a, i32 %b)`.
+
+use super::library;
+use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, tokens};
+
+/// Intrinsics that are there only for the optimiser.
+const DROPPED: &[&str] = &[
+    "@llvm.lifetime.start",
+    "@llvm.lifetime.end",
+    "@llvm.assume",
+    "@llvm.experimental.noalias.scope.decl",
+    "@llvm.invariant.start",
+    "@llvm.invariant.end",
+    "@llvm.donothing",
+    "@llvm.prefetch",
+];
+
+/// Runs the pass.
+pub(crate) fn run(ir: &mut Ir) {
+    for function in ir.functions_mut() {
+        let mut lines = Vec::with_capacity(function.lines.len());
+        for line in &function.lines {
+            if let Some(line) = legalise(line) {
+                lines.push(line);
+            }
+        }
+        function.lines = lines;
+    }
+    for item in &mut ir.items {
+        if item.kind == Kind::Declaration {
+            if let Some(name) = renamed(&item.name) {
+                item.lines[0] = replace_tokens(&item.lines[0], |token| {
+                    (token == item.name).then(|| name.clone())
+                });
+                item.name = name;
+            }
+        }
+    }
+    link_library(ir);
+}
+
+fn legalise(line: &str) -> Option<String> {
+    let Some(instruction) = Instruction::parse(line) else { return Some(line.to_owned()) };
+    match instruction.opcode {
+        "call" => {
+            let call = Call::parse(line)?;
+            if DROPPED.iter().any(|dropped| call.callee.starts_with(dropped)) {
+                return None;
+            }
+            Some(replace_tokens(line, renamed))
+        }
+        "atomicrmw" | "cmpxchg" | "fence" => Some(atomic(line, &instruction)),
+        "load" | "store" if line.contains(" atomic ") => Some(atomic(line, &instruction)),
+        "freeze" => Some(freeze(line, &instruction)),
+        _ => Some(line.to_owned()),
+    }
+}
+
+/// The name of the function that stands in for a symbol.
+fn renamed(symbol: &str) -> Option<String> {
+    let name = symbol.strip_prefix('@')?;
+    if let Some(intrinsic) = name.strip_prefix("llvm.") {
+        let replacement = format!("__crosscut_{intrinsic}");
+        return library::definition(&replacement).map(|_| format!("@{replacement}"));
+    }
+    if let Some(math) = library::math_function(name) {
+        return Some(format!("@{math}"));
+    }
+    let replacement = format!("__crosscut_{name}");
+    library::definition(&replacement).map(|_| format!("@{replacement}"))
+}
+
+/// An atomic with device scope; one of 8 or 16 bits as a call.
+fn atomic(line: &str, instruction: &Instruction<'_>) -> String {
+    if let Some(call) = library::narrow_atomic(instruction) {
+        return call;
+    }
+    if line.contains("syncscope(") {
+        return line.to_owned();
+    }
+    let ordering = tokens(line).find(|token| {
+        matches!(token.1, "unordered" | "monotonic" | "acquire" | "release" | "acq_rel" | "seq_cst")
+    });
+    match ordering {
+        Some((at, _)) => format!("{}syncscope(\"device\") {}", &line[..at], &line[at..]),
+        None => line.to_owned(),
+    }
+}
+
+/// A freeze of nothing in particular is any value; the SPIR-V writer stops at it.
+fn freeze(line: &str, instruction: &Instruction<'_>) -> String {
+    let text = instruction.text;
+    let words: Vec<&str> = tokens(text).map(|token| token.1).collect();
+    if !matches!(words.last(), Some(&("poison" | "undef"))) {
+        return line.to_owned();
+    }
+    let kind = text.split_once("freeze ").map_or("", |split| split.1);
+    let kind = kind.trim_end_matches("poison").trim_end_matches("undef").trim();
+    let result = instruction.result.unwrap_or("%cc.unused");
+    format!("  {result} = select i1 true, {kind} zeroinitializer, {kind} zeroinitializer")
+}
+
+/// Adds the definitions of the library functions that are called, and of those that they call.
+fn link_library(ir: &mut Ir) {
+    loop {
+        let mut wanted: Vec<String> = ir
+            .functions()
+            .flat_map(|function| function.calls())
+            .map(|call| call.callee.to_owned())
+            .filter(|callee| {
+                !ir.items.iter().any(|item| item.kind == Kind::Function && item.name == *callee)
+            })
+            .filter(|callee| library::definition(callee.trim_start_matches('@')).is_some())
+            .collect();
+        wanted.sort();
+        wanted.dedup();
+        if wanted.is_empty() {
+            return;
+        }
+        for symbol in wanted {
+            let text = library::definition(symbol.trim_start_matches('@')).unwrap_or_default();
+            ir.items.retain(|item| item.name != symbol);
+            for item in Ir::parse(&text).items {
+                let known = ir.items.iter().any(|known: &Item| known.name == item.name);
+                if !known {
+                    ir.items.push(item);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The device library: what stands in for operations that devices or the SPIR-V writer lack.
+//!
+//! Each definition is a function in LLVM's assembly, device form, to be inlined.
+
+use crate::ir::{Instruction, tokens};
+
+/// The definition of a library function, with the declarations it needs.
+pub(crate) fn definition(name: &str) -> Option<String> {
+    let name = name.strip_prefix("__crosscut_")?;
+    if let Some(dimensions) = name.strip_prefix("record_") {
+        return record(dimensions.parse().ok()?);
+    }
+    if let Some((operation, kind)) = name.split_once(".with.overflow.i") {
+        return overflow(operation, kind.parse().ok()?);
+    }
+    if let Some(kind) = name.strip_prefix("fmuladd.") {
+        return fmuladd(kind);
+    }
+    if let Some(kinds) = name.strip_prefix("scmp.").or_else(|| name.strip_prefix("ucmp.")) {
+        return three_way(&name[..1], kinds);
+    }
+    if let Some(rest) = name.strip_prefix("narrow.") {
+        return narrow(rest);
+    }
+    match name {
+        "memcmp" | "bcmp" => Some(memcmp(name)),
+        "umulh.i64" => Some(UMULH.into()),
+        _ => None,
+    }
+}
+
+/// The upper half of a 64-bit product.
+const UMULH: &str = "\
+define internal i64 @__crosscut_umulh.i64(i64 %a, i64 %b) alwaysinline {
+  %r = call i64 @_Z6mul_himm(i64 %a, i64 %b)
+  ret i64 %r
+}
+declare i64 @_Z6mul_himm(i64, i64) nounwind willreturn memory(none)
+";
+
+/// Records a panic: the first one wins, and writes its operands beside it.
+fn record(dimensions: u8) -> Option<String> {
+    let id = |dimension: u8| {
+        format!("  %id{dimension} = call i64 @_Z13get_global_idj(i32 {dimension})\n")
+    };
+    let size = |dimension: u8| {
+        format!("  %size{dimension} = call i64 @_Z15get_global_sizej(i32 {dimension})\n")
+    };
+    // The linear index, last dimension fastest, which is OpenCL's dimension 0.
+    let item = match dimensions {
+        0 => "  %item = add i64 0, 0\n".to_owned(),
+        1 => format!("{}  %item = add i64 %id0, 0\n", id(0)),
+        2 => format!(
+            "{}{}{}  %row = mul i64 %id1, %size0\n  %item = add i64 %row, %id0\n",
+            id(0),
+            id(1),
+            size(0)
+        ),
+        3 => format!(
+            "{}{}{}{}{}  %plane = mul i64 %id2, %size1\n  %rows = add i64 %plane, %id1\n  \
+             %row = mul i64 %rows, %size0\n  %item = add i64 %row, %id0\n",
+            id(0),
+            id(1),
+            id(2),
+            size(0),
+            size(1)
+        ),
+        _ => return None,
+    };
+    Some(format!(
+        "define internal void @__crosscut_record_{dimensions}(ptr addrspace(1) %record, i64 %site, i64 %a, i64 %b) alwaysinline {{
+start:
+{item}  %word = or i64 %site, %item
+  %pair = cmpxchg ptr addrspace(1) %record, i64 0, i64 %word syncscope(\"device\") monotonic monotonic, align 8
+  %won = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %won, label %first, label %done
+first:
+  %pa = getelementptr i8, ptr addrspace(1) %record, i64 8
+  store i64 %a, ptr addrspace(1) %pa, align 8
+  %pb = getelementptr i8, ptr addrspace(1) %record, i64 16
+  store i64 %b, ptr addrspace(1) %pb, align 8
+  br label %done
+done:
+  ret void
+}}
+declare i64 @_Z13get_global_idj(i32) nounwind willreturn memory(none)
+declare i64 @_Z15get_global_sizej(i32) nounwind willreturn memory(none)
+"
+    ))
+}
+
+/// Arithmetic that says whether it overflowed.
+fn overflow(operation: &str, bits: u32) -> Option<String> {
+    let body = match (operation, bits) {
+        ("uadd", _) => "  %r = add iN %a, %b\n  %o = icmp ult iN %r, %a\n".to_owned(),
+        ("usub", _) => "  %r = sub iN %a, %b\n  %o = icmp ult iN %a, %b\n".to_owned(),
+        // Overflow if the operands agree in sign and the result does not.
+        ("sadd", _) => "  %r = add iN %a, %b\n  %xa = xor iN %r, %a\n  %xb = xor iN %r, %b\n  \
+                        %x = and iN %xa, %xb\n  %o = icmp slt iN %x, 0\n"
+            .to_owned(),
+        ("ssub", _) => "  %r = sub iN %a, %b\n  %xa = xor iN %a, %b\n  %xb = xor iN %r, %a\n  \
+                        %x = and iN %xa, %xb\n  %o = icmp slt iN %x, 0\n"
+            .to_owned(),
+        ("umul" | "smul", 8 | 16 | 32) => {
+            let extend = if operation == "umul" { "zext" } else { "sext" };
+            format!(
+                "  %wa = {extend} iN %a to i64\n  %wb = {extend} iN %b to i64\n  \
+                 %w = mul i64 %wa, %wb\n  %r = trunc i64 %w to iN\n  %back = {extend} iN %r to i64\n  \
+                 %o = icmp ne i64 %w, %back\n"
+            )
+        }
+        ("umul", 64) => "  %r = mul i64 %a, %b\n  %h = call i64 @_Z6mul_himm(i64 %a, i64 %b)\n  \
+                         %o = icmp ne i64 %h, 0\n"
+            .to_owned(),
+        ("smul", 64) => "  %r = mul i64 %a, %b\n  %h = call i64 @_Z6mul_hill(i64 %a, i64 %b)\n  \
+                         %s = ashr i64 %r, 63\n  %o = icmp ne i64 %h, %s\n"
+            .to_owned(),
+        _ => return None,
+    };
+    let text = format!(
+        "define internal {{ iN, i1 }} @__crosscut_{operation}.with.overflow.iN(iN %a, iN %b) alwaysinline {{\n\
+         {body}  %p = insertvalue {{ iN, i1 }} poison, iN %r, 0\n  \
+         %q = insertvalue {{ iN, i1 }} %p, i1 %o, 1\n  ret {{ iN, i1 }} %q\n}}\n\
+         declare i64 @_Z6mul_himm(i64, i64) nounwind willreturn memory(none)\n\
+         declare i64 @_Z6mul_hill(i64, i64) nounwind willreturn memory(none)\n"
+    );
+    Some(text.replace("iN", &format!("i{bits}")))
+}
+
+/// A product and a sum: OpenCL's fused form is a slow call on CPUs, and Rust asks for none.
+fn fmuladd(kind: &str) -> Option<String> {
+    let scalar = match kind {
+        "f32" => "float",
+        "f64" => "double",
+        "f16" => "half",
+        _ => return None,
+    };
+    Some(format!(
+        "define internal {scalar} @__crosscut_fmuladd.{kind}({scalar} %a, {scalar} %b, {scalar} %c) alwaysinline {{\n  \
+         %p = fmul {scalar} %a, %b\n  %s = fadd {scalar} %p, %c\n  ret {scalar} %s\n}}\n"
+    ))
+}
+
+/// Comparison with three answers: -1, 0, 1.
+fn three_way(sign: &str, kinds: &str) -> Option<String> {
+    let (result, operand) = kinds.split_once('.')?;
+    result.strip_prefix('i')?.parse::<u32>().ok()?;
+    operand.strip_prefix('i')?.parse::<u32>().ok()?;
+    Some(format!(
+        "define internal {result} @__crosscut_{sign}cmp.{kinds}({operand} %a, {operand} %b) alwaysinline {{\n  \
+         %less = icmp {sign}lt {operand} %a, %b\n  %more = icmp {sign}gt {operand} %a, %b\n  \
+         %l = select i1 %less, {result} -1, {result} 0\n  \
+         %r = select i1 %more, {result} 1, {result} %l\n  ret {result} %r\n}}\n"
+    ))
+}
+
+fn memcmp(name: &str) -> String {
+    format!(
+        "define internal i32 @__crosscut_{name}(ptr addrspace(4) %a, ptr addrspace(4) %b, i64 %n) alwaysinline {{
+start:
+  br label %head
+head:
+  %i = phi i64 [ 0, %start ], [ %next, %same ]
+  %end = icmp eq i64 %i, %n
+  br i1 %end, label %equal, label %body
+body:
+  %pa = getelementptr i8, ptr addrspace(4) %a, i64 %i
+  %pb = getelementptr i8, ptr addrspace(4) %b, i64 %i
+  %x = load i8, ptr addrspace(4) %pa, align 1
+  %y = load i8, ptr addrspace(4) %pb, align 1
+  %differ = icmp ne i8 %x, %y
+  br i1 %differ, label %found, label %same
+same:
+  %next = add i64 %i, 1
+  br label %head
+found:
+  %wx = zext i8 %x to i32
+  %wy = zext i8 %y to i32
+  %d = sub i32 %wx, %wy
+  ret i32 %d
+equal:
+  ret i32 0
+}}
+"
+    )
+}
+
+/// The OpenCL name of a function of C's math library.
+pub(crate) fn math_function(name: &str) -> Option<String> {
+    const ONE: &[&str] = &[
+        "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "exp", "exp2",
+        "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh", "tgamma", "erf",
+        "erfc", "floor", "ceil", "trunc", "rint", "round", "fabs", "sqrt",
+    ];
+    const TWO: &[&str] = &["atan2", "fdim", "fmod", "hypot", "pow", "fmax", "fmin", "copysign"];
+    let (base, letter) = match name.strip_suffix('f') {
+        Some(base) if ONE.contains(&base) || TWO.contains(&base) => (base, 'f'),
+        _ => (name, 'd'),
+    };
+    let operands = if ONE.contains(&base) {
+        1
+    } else if TWO.contains(&base) {
+        2
+    } else {
+        return None;
+    };
+    let letters = letter.to_string().repeat(operands);
+    Some(format!("_Z{}{base}{letters}", base.len()))
+}
+
+/// An atomic of 8 or 16 bits as a call of the library; `None` for other widths.
+pub(crate) fn narrow_atomic(instruction: &Instruction<'_>) -> Option<String> {
+    let words: Vec<&str> = tokens(instruction.text).map(|token| token.1).collect();
+    let space = words
+        .iter()
+        .position(|&word| word == "addrspace")
+        .and_then(|at| words.get(at + 2))
+        .copied()
+        .unwrap_or("0");
+    let pointer = words.iter().position(|&word| word == "ptr")?;
+    let address = words[pointer..].iter().find(|word| word.starts_with(['%', '@']))?;
+    let comma = |from: usize| words[from..].iter().position(|&word| word == ",").map(|at| from + at);
+    let result = instruction.result;
+    match instruction.opcode {
+        "atomicrmw" => {
+            let operation = words[3..pointer].iter().find(|&&word| word != "volatile")?;
+            let at = comma(pointer)?;
+            let kind = width(words.get(at + 1)?)?;
+            let value = words.get(at + 2)?;
+            Some(format!(
+                "  {} = call {kind} @__crosscut_narrow.{operation}.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
+                result?
+            ))
+        }
+        "cmpxchg" => {
+            let at = comma(pointer)?;
+            let kind = width(words.get(at + 1)?)?;
+            let expected = words.get(at + 2)?;
+            let new = words.get(comma(at + 1)? + 2)?;
+            Some(format!(
+                "  {} = call {{ {kind}, i1 }} @__crosscut_narrow.cmpxchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {expected}, {kind} {new})",
+                result?
+            ))
+        }
+        "load" => {
+            let kind = width(words.get(words.iter().position(|&word| word == "atomic")? + 1)?)?;
+            Some(format!(
+                "  {} = call {kind} @__crosscut_narrow.load.{kind}.{space}(ptr addrspace({space}) {address})",
+                result?
+            ))
+        }
+        "store" => {
+            let at = words.iter().position(|&word| word == "atomic")?;
+            let kind = width(words.get(at + 1)?)?;
+            let value = words.get(at + 2)?;
+            Some(format!(
+                "  %cc.old.{} = call {kind} @__crosscut_narrow.xchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
+                address.trim_start_matches(['%', '@']).trim_matches('"')
+            ))
+        }
+        _ => None,
+    }
+}
+
+fn width<'a>(kind: &&'a str) -> Option<&'a str> {
+    matches!(*kind, "i8" | "i16").then_some(*kind)
+}
+
+/// An atomic of 8 or 16 bits, by exchange of the 32 bits around it. `rest` is
+/// `operation.kind.space`.
+fn narrow(rest: &str) -> Option<String> {
+    let mut parts = rest.split('.');
+    let (operation, kind, space) = (parts.next()?, parts.next()?, parts.next()?);
+    let bits: u32 = kind.strip_prefix('i')?.parse().ok()?;
+    let mask = (1u64 << bits) - 1;
+    let pointer = format!("ptr addrspace({space})");
+    let find = format!(
+        "  %address = ptrtoint {pointer} %p to i64
+  %low = and i64 %address, 3
+  %minus = sub i64 0, %low
+  %word = getelementptr i8, {pointer} %p, i64 %minus
+  %bytes = trunc i64 %low to i32
+  %shift = shl i32 %bytes, 3
+  %mask = shl i32 {mask}, %shift
+  %keep = xor i32 %mask, -1
+"
+    );
+    let head = "head:
+  %seen = phi i32 [ %start.word, %start ], [ %now, %try ]
+  %down = lshr i32 %seen, %shift
+  %old = trunc i32 %down to KIND
+"
+    .replace("KIND", kind);
+    let swap = format!(
+        "  %wide = zext {kind} %new to i32
+  %up = shl i32 %wide, %shift
+  %others = and i32 %seen, %keep
+  %next = or i32 %others, %up
+  %pair = cmpxchg {pointer} %word, i32 %seen, i32 %next syncscope(\"device\") seq_cst seq_cst, align 4
+  %now = extractvalue {{ i32, i1 }} %pair, 0
+  %done = extractvalue {{ i32, i1 }} %pair, 1
+"
+    );
+    let load = format!(
+        "  %start.word = load atomic i32, {pointer} %word syncscope(\"device\") seq_cst, align 4\n"
+    );
+    Some(match operation {
+        "load" => format!(
+            "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p) alwaysinline {{
+start:
+{find}{load}  %down = lshr i32 %start.word, %shift
+  %old = trunc i32 %down to {kind}
+  ret {kind} %old
+}}
+"
+        ),
+        "cmpxchg" => format!(
+            "define internal {{ {kind}, i1 }} @__crosscut_narrow.{rest}({pointer} %p, {kind} %expected, {kind} %new) alwaysinline {{
+start:
+{find}{load}  br label %head
+{head}  %equal = icmp eq {kind} %old, %expected
+  br i1 %equal, label %try, label %exit
+try:
+{swap}  br i1 %done, label %exit, label %head
+exit:
+  %r0 = insertvalue {{ {kind}, i1 }} poison, {kind} %old, 0
+  %r1 = insertvalue {{ {kind}, i1 }} %r0, i1 %equal, 1
+  ret {{ {kind}, i1 }} %r1
+}}
+"
+        ),
+        _ => {
+            let compute = match operation {
+                "xchg" => format!("  %new = or {kind} %value, 0\n"),
+                "add" | "sub" | "and" | "or" | "xor" => {
+                    format!("  %new = {operation} {kind} %old, %value\n")
+                }
+                "nand" => format!("  %and = and {kind} %old, %value\n  %new = xor {kind} %and, -1\n"),
+                "max" | "min" | "umax" | "umin" => {
+                    let test = match operation {
+                        "max" => "sgt",
+                        "min" => "slt",
+                        "umax" => "ugt",
+                        _ => "ult",
+                    };
+                    format!(
+                        "  %test = icmp {test} {kind} %old, %value\n  \
+                         %new = select i1 %test, {kind} %old, {kind} %value\n"
+                    )
+                }
+                _ => return None,
+            };
+            format!(
+                "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
+start:
+{find}{load}  br label %head
+{head}  br label %try
+try:
+{compute}{swap}  br i1 %done, label %exit, label %head
+exit:
+  ret {kind} %old
+}}
+"
+            )
+        }
+    })
+}

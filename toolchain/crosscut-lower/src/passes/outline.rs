@@ -1,0 +1,419 @@
+//! Makes a kernel of an entry function: hooks become parameters.
+//!
+//! Expects one optimised entry in host form, panics numbered.
+//! Leaves a kernel with one parameter for each thing the entry asks for, in the order captures,
+//! arguments, lengths, globals, panic record, and the list of them.
+//!
+//! A one-dimensional kernel that can panic gets two bodies: one is compiled with the assumption that
+//! this item's index is within every argument it reads, and is taken where the whole range is. A
+//! branch that all items take alike costs nothing; a check in each item keeps a loop from being
+//! vectorised. The caller says by `assume` whether it is worth it.
+//!
+//! `%p = call ptr @__crosscut_argument_address(i32 0)` becomes
+//! `%p = getelementptr i8, ptr %cc.argument.0, i64 0` in a body whose parameter
+//! `ptr addrspace(1) %cc.argument.0.global` was cast to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crosscut_image::{Parameter, hooks};
+
+use super::sites::PANIC_SITE;
+use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, tokens};
+
+/// What an entry function says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Announcement {
+    /// The kernel's key.
+    pub(crate) key: u64,
+    /// Dimensions of its index space; 0 for a single task.
+    pub(crate) dimensions: u8,
+    /// Bytes of its closure.
+    pub(crate) captures_size: u32,
+}
+
+impl Announcement {
+    /// Reads the call that announces a kernel; `None` if its operands are no constants.
+    pub(crate) fn of(function: &Item) -> Option<Self> {
+        let call = function.calls().find(|call| is_hook(call, hooks::KERNEL))?;
+        Some(Self {
+            key: call.number(0)?,
+            dimensions: u8::try_from(call.number(1)?).ok()?,
+            captures_size: u32::try_from(call.number(2)?).ok()?,
+        })
+    }
+}
+
+/// A device global that a kernel reaches.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct UsedGlobal {
+    /// The static's symbol, with sigil.
+    pub(crate) symbol: String,
+    /// Its size in bytes.
+    pub(crate) size: u64,
+    /// Its alignment in bytes.
+    pub(crate) align: u64,
+}
+
+/// The device globals of a function: the statics whose addresses reach the hook, directly or by a
+/// choice between several.
+pub(crate) fn used_globals(function: &Item) -> Result<BTreeSet<UsedGlobal>, String> {
+    let mut globals = BTreeSet::new();
+    for call in function.calls().filter(|call| is_hook(call, hooks::GLOBAL_ADDRESS)) {
+        let size = call.number(1).ok_or("its size is not known")?;
+        let align = call.number(2).ok_or("its alignment is not known")?;
+        let mut symbols = BTreeSet::new();
+        let address = call.arguments.first().copied().unwrap_or_default();
+        collect_symbols(function, address, &mut symbols, &mut BTreeSet::new())?;
+        globals
+            .extend(symbols.into_iter().map(|symbol| UsedGlobal { symbol, size, align }));
+    }
+    Ok(globals)
+}
+
+/// Follows an address to the statics it may be.
+fn collect_symbols(
+    function: &Item,
+    operand: &str,
+    symbols: &mut BTreeSet<String>,
+    seen: &mut BTreeSet<String>,
+) -> Result<(), String> {
+    let names: Vec<&str> = tokens(operand)
+        .map(|token| token.1)
+        .filter(|token| token.starts_with(['%', '@']))
+        .collect();
+    let &[name] = names.as_slice() else {
+        return Err("its address is computed".into());
+    };
+    if name.starts_with('@') {
+        if operand.contains('(') && !operand.trim_start().starts_with("ptr") {
+            return Err("its address is computed".into());
+        }
+        symbols.insert(name.to_owned());
+        return Ok(());
+    }
+    if !seen.insert(name.to_owned()) {
+        return Ok(());
+    }
+    let definition = function.instructions().find(|instruction| instruction.result == Some(name));
+    match definition {
+        Some(Instruction { opcode: "select" | "phi", text, .. }) => {
+            let skipped = if text.contains("= select") { 1 } else { 0 };
+            let values = tokens(text)
+                .map(|token| token.1)
+                .skip(1)
+                .filter(|token| token.starts_with(['%', '@']))
+                .skip(skipped);
+            let labels = if skipped == 0 { 2 } else { 1 };
+            for value in values.step_by(labels) {
+                collect_symbols(function, value, symbols, seen)?;
+            }
+            Ok(())
+        }
+        _ => Err("its address comes from memory".into()),
+    }
+}
+
+fn is_hook(call: &Call<'_>, hook: &str) -> bool {
+    call.callee.strip_prefix('@') == Some(hook)
+}
+
+/// A kernel as [`outline`] leaves it.
+pub(crate) struct Outlined {
+    /// The module with the kernel.
+    pub(crate) ir: Ir,
+    /// What it is to be given; [`Parameter::Global`] counts into the list of globals handed in.
+    pub(crate) parameters: Vec<Parameter>,
+    /// Whether there are two bodies.
+    pub(crate) assumed: bool,
+}
+
+/// What an entry asks for.
+#[derive(Default)]
+struct Uses {
+    captures: bool,
+    /// Slot number, and whether it is only read.
+    addresses: BTreeMap<u32, bool>,
+    lengths: BTreeSet<u32>,
+    panics: bool,
+}
+
+impl Uses {
+    fn of(function: &Item) -> Self {
+        let mut uses = Self::default();
+        for call in function.calls() {
+            let slot = call.number(0).and_then(|slot| u32::try_from(slot).ok());
+            match (call.callee.trim_start_matches('@'), slot) {
+                (hooks::CAPTURES, _) => uses.captures = true,
+                (hooks::ARGUMENT_ADDRESS, Some(slot)) => {
+                    uses.addresses.insert(slot, false);
+                }
+                (hooks::READ_ARGUMENT_ADDRESS, Some(slot)) => {
+                    uses.addresses.entry(slot).or_insert(true);
+                }
+                (hooks::ARGUMENT_LENGTH, Some(slot)) => {
+                    uses.lengths.insert(slot);
+                }
+                _ if call.callee == PANIC_SITE => uses.panics = true,
+                _ => {}
+            }
+        }
+        uses
+    }
+}
+
+/// Runs the pass on `entry`, whose kernel will be called `name`.
+///
+/// `globals` are the image's, as symbols; the kernel's own are among them.
+pub(crate) fn outline(
+    ir: &Ir,
+    entry: &str,
+    name: &str,
+    announcement: Announcement,
+    globals: &[String],
+    assume: bool,
+) -> Option<Outlined> {
+    let function = ir.find(entry)?;
+    let uses = Uses::of(function);
+    let used = used_globals(function).ok()?;
+    let globals: Vec<(u32, &str)> = globals
+        .iter()
+        .enumerate()
+        .filter(|(_, symbol)| used.iter().any(|global| global.symbol == **symbol))
+        .map(|(index, symbol)| (u32::try_from(index).unwrap_or(u32::MAX), symbol.as_str()))
+        .collect();
+
+    let parameters = parameters(&uses, announcement, &globals);
+    let signature: Vec<String> = parameters.iter().map(|parameter| declare(*parameter)).collect();
+    let signature = signature.join(", ");
+    // Only slices that are read have a length that an index is checked against.
+    let checked: Vec<u32> = uses.lengths.iter().copied().collect();
+    let assumed = assume && uses.panics && announcement.dimensions == 1 && !checked.is_empty();
+
+    let prologue = prologue(&uses, announcement, &globals);
+    let body = |symbol: &str, assumptions: &[String]| {
+        let mut lines = vec![format!("define internal void {symbol}({signature}) alwaysinline {{")];
+        // The first line of the body is its label, if it has one.
+        let rest = &function.lines[1..];
+        let label = usize::from(Instruction::parse(&rest[0]).is_none());
+        lines.extend_from_slice(&rest[..label]);
+        lines.extend(prologue.iter().cloned());
+        lines.extend(assumptions.iter().cloned());
+        let dimensions = announcement.dimensions;
+        let lines_of_body = rest[label..].iter();
+        lines.extend(lines_of_body.filter_map(|line| rewrite(line, dimensions, &globals)));
+        Item { kind: Kind::Function, name: symbol.to_owned(), lines }
+    };
+
+    let mut functions = vec![body("@cc.checked", &[])];
+    if assumed {
+        functions.push(body("@cc.assumed", &assumptions(&checked)));
+    }
+    functions.push(kernel(name, &uses, &parameters, &checked, assumed));
+
+    let mut ir = ir.only(&[entry]);
+    ir.items.retain(|item| item.name != entry && !is_hook_item(item));
+    let first_metadata = ir
+        .items
+        .iter()
+        .position(|item| matches!(item.kind, Kind::Attributes | Kind::Metadata))
+        .unwrap_or(ir.items.len());
+    ir.items.splice(first_metadata..first_metadata, functions);
+    for declaration in [
+        "declare i64 @_Z13get_global_idj(i32) nounwind willreturn memory(none)",
+        "declare i64 @_Z15get_global_sizej(i32) nounwind willreturn memory(none)",
+        "declare void @_Z22__spirv_ControlBarrieriii(i32, i32, i32) convergent nounwind",
+        "declare void @llvm.assume(i1)",
+    ] {
+        if !ir.items.iter().any(|item| item.lines[0].contains(function_name(declaration))) {
+            ir.items.insert(
+                first_metadata,
+                Item {
+                    kind: Kind::Declaration,
+                    name: function_name(declaration).into(),
+                    lines: vec![declaration.into()],
+                },
+            );
+        }
+    }
+    Some(Outlined { ir, parameters, assumed })
+}
+
+fn function_name(declaration: &str) -> &str {
+    tokens(declaration).map(|token| token.1).find(|token| token.starts_with('@')).unwrap_or("")
+}
+
+fn is_hook_item(item: &Item) -> bool {
+    item.kind == Kind::Declaration
+        && hooks::FUNCTIONS.iter().any(|hook| item.name.strip_prefix('@') == Some(hook))
+}
+
+fn parameters(
+    uses: &Uses,
+    announcement: Announcement,
+    globals: &[(u32, &str)],
+) -> Vec<Parameter> {
+    let words = if uses.captures { announcement.captures_size.div_ceil(8) } else { 0 };
+    let mut parameters: Vec<Parameter> =
+        (0..words).map(|word| Parameter::Captures { word }).collect();
+    parameters.extend(uses.addresses.keys().map(|&slot| Parameter::Address { slot }));
+    parameters.extend(uses.lengths.iter().map(|&slot| Parameter::Length { slot }));
+    parameters.extend(globals.iter().map(|&(index, _)| Parameter::Global { index }));
+    if uses.panics {
+        parameters.push(Parameter::PanicRecord);
+    }
+    parameters
+}
+
+/// The name of a parameter's value.
+fn value(parameter: Parameter) -> String {
+    match parameter {
+        Parameter::Captures { word } => format!("%cc.capture.{word}"),
+        Parameter::Address { slot } => format!("%cc.argument.{slot}.global"),
+        Parameter::Length { slot } => format!("%cc.length.{slot}"),
+        Parameter::Global { index } => format!("%cc.global.{index}.global"),
+        Parameter::PanicRecord => "%cc.panic".into(),
+    }
+}
+
+fn is_pointer(parameter: Parameter) -> bool {
+    !matches!(parameter, Parameter::Captures { .. } | Parameter::Length { .. })
+}
+
+fn declare(parameter: Parameter) -> String {
+    let kind = if is_pointer(parameter) { "ptr addrspace(1)" } else { "i64" };
+    format!("{kind} {}", value(parameter))
+}
+
+/// Gives every hook's answer a name, at the top of a body.
+fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let words = announcement.captures_size.div_ceil(8);
+    if uses.captures {
+        // A closure without captures still has an address.
+        lines.push(format!("  %cc.captures = alloca [{} x i64], align 16", words.max(1)));
+        for word in 0..words {
+            lines.push(format!(
+                "  %cc.captures.{word} = getelementptr i8, ptr %cc.captures, i64 {}",
+                word * 8
+            ));
+            lines.push(format!(
+                "  store i64 %cc.capture.{word}, ptr %cc.captures.{word}, align 8"
+            ));
+        }
+    }
+    let casts = uses.addresses.keys().map(|slot| format!("%cc.argument.{slot}"));
+    for name in casts.chain(globals.iter().map(|(index, _)| format!("%cc.global.{index}"))) {
+        lines.push(format!("  {name} = addrspacecast ptr addrspace(1) {name}.global to ptr"));
+    }
+    lines
+}
+
+/// The assumption that this item's index is within every argument that has a length.
+fn assumptions(checked: &[u32]) -> Vec<String> {
+    let mut lines = vec!["  %cc.id = call range(i64 0, 2147483648) i64 @_Z13get_global_idj(i32 0)".to_owned()];
+    for slot in checked {
+        lines.push(format!("  %cc.within.{slot} = icmp ult i64 %cc.id, %cc.length.{slot}"));
+        lines.push(format!("  call void @llvm.assume(i1 %cc.within.{slot})"));
+    }
+    lines
+}
+
+/// A line of the entry with hooks resolved; `None` if nothing is left of it.
+fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String> {
+    let global_of =
+        |symbol: &str| globals.iter().find(|global| global.1 == symbol).map(|global| global.0);
+    if let Some(call) = Call::parse(line) {
+        let result = call.result.unwrap_or("%cc.unused");
+        let number = call.number(0).unwrap_or(0);
+        match call.callee.trim_start_matches('@') {
+            hooks::KERNEL => return None,
+            hooks::CAPTURES => {
+                return Some(format!("  {result} = getelementptr i8, ptr %cc.captures, i64 0"));
+            }
+            hooks::ARGUMENT_ADDRESS | hooks::READ_ARGUMENT_ADDRESS => {
+                return Some(format!(
+                    "  {result} = getelementptr i8, ptr %cc.argument.{number}, i64 0"
+                ));
+            }
+            hooks::ARGUMENT_LENGTH => {
+                return Some(format!("  {result} = add i64 %cc.length.{number}, 0"));
+            }
+            hook @ (hooks::GLOBAL_ID | hooks::GLOBAL_SIZE) => {
+                let least = if hook == hooks::GLOBAL_ID { 0 } else { 1 };
+                let function = if hook == hooks::GLOBAL_ID {
+                    "@_Z13get_global_idj"
+                } else {
+                    "@_Z15get_global_sizej"
+                };
+                // OpenCL's fastest dimension is its first, ours the last.
+                let dimension = u64::from(dimensions.saturating_sub(1)).saturating_sub(number);
+                return Some(format!(
+                    "  {result} = call range(i64 {least}, 2147483648) i64 {function}(i32 {dimension})"
+                ));
+            }
+            hooks::GLOBAL_ADDRESS => {
+                let address = call.value(0)?;
+                let address = global_of(address)
+                    .map_or_else(|| address.to_owned(), |index| format!("%cc.global.{index}"));
+                return Some(format!("  {result} = getelementptr i8, ptr {address}, i64 0"));
+            }
+            hooks::BARRIER => {
+                return Some(
+                    "  call void @_Z22__spirv_ControlBarrieriii(i32 2, i32 2, i32 272) convergent"
+                        .to_owned(),
+                );
+            }
+            _ => {}
+        }
+    }
+    Some(replace_tokens(line, |token| {
+        global_of(token).map(|index| format!("%cc.global.{index}"))
+    }))
+}
+
+/// The kernel itself: calls the body, or chooses between two.
+fn kernel(
+    name: &str,
+    uses: &Uses,
+    parameters: &[Parameter],
+    checked: &[u32],
+    assumed: bool,
+) -> Item {
+    let declared: Vec<String> = parameters
+        .iter()
+        .map(|&parameter| {
+            let attributes = match parameter {
+                Parameter::Address { slot } if uses.addresses[&slot] => " noalias readonly",
+                Parameter::Address { .. } | Parameter::PanicRecord => " noalias",
+                _ => "",
+            };
+            let kind = if is_pointer(parameter) { "ptr addrspace(1)" } else { "i64" };
+            format!("{kind}{attributes} {}", value(parameter))
+        })
+        .collect();
+    let passed: Vec<String> = parameters.iter().map(|&parameter| declare(parameter)).collect();
+    let passed = passed.join(", ");
+    let mut text = format!("define spir_kernel void @{name}({}) {{\nentry:\n", declared.join(", "));
+    if assumed {
+        let _ = writeln!(
+            text,
+            "  %size = call range(i64 1, 2147483648) i64 @_Z15get_global_sizej(i32 0)"
+        );
+        let mut all = "true".to_owned();
+        for slot in checked {
+            let _ = writeln!(text, "  %fits.{slot} = icmp ule i64 %size, %cc.length.{slot}");
+            let _ = writeln!(text, "  %all.{slot} = and i1 {all}, %fits.{slot}");
+            all = format!("%all.{slot}");
+        }
+        let _ = writeln!(text, "  br i1 {all}, label %assumed, label %checked");
+        let _ = writeln!(text, "assumed:\n  call void @cc.assumed({passed})\n  ret void");
+        let _ = writeln!(text, "checked:");
+    }
+    let _ = writeln!(text, "  call void @cc.checked({passed})\n  ret void\n}}");
+    Item {
+        kind: Kind::Function,
+        name: format!("@{name}"),
+        lines: text.lines().map(str::to_owned).collect(),
+    }
+}

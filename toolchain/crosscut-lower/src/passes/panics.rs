@@ -1,0 +1,217 @@
+//! Gives every panic one form, so that no formatting code is linked.
+//!
+//! Expects host functions that call `core`'s panic functions.
+//! Leaves, at each such call, `call void @__crosscut_panic(shape, place, text, arguments, a, b)`,
+//! whose operands [`sites`](super::sites) reads once they have become constants.
+//!
+//! `call void @core::panicking::panic_bounds_check(i64 %i, i64 %n, ptr @place)` becomes
+//! `call void @__crosscut_panic(i32 3, ptr @place, ptr null, ptr null, i64 %i, i64 %n)`.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ir::{Call, Ir, Item, Kind, tokens, value_of};
+use crate::names;
+
+/// The function that all panics become.
+pub(crate) const PANIC: &str = "@__crosscut_panic";
+
+/// `arguments` is not read, so that what is built only for it dies; `nomerge` keeps places apart.
+const DECLARATION: &str = "declare void @__crosscut_panic(i32, ptr readonly, ptr readonly, \
+    ptr readnone captures(none), i64, i64) cold noreturn nomerge nounwind";
+
+/// How a panic function tells what went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// By its own name: see [`Shape::fixed_text`].
+    Fixed(u32),
+    /// By a string: text and length.
+    Text,
+    /// By `fmt::Arguments`: template and arguments.
+    Format,
+}
+
+/// The panics whose text is known, with `{0}` and `{1}` for their integer operands.
+const FIXED: &[(&str, &str)] = &[
+    ("core::panicking::panic_bounds_check", "index out of bounds: the len is {1} but the index is {0}"),
+    ("core::slice::index::slice_index_fail", "slice index {0}..{1} is out of range"),
+    ("core::option::unwrap_failed", "called `Option::unwrap()` on a `None` value"),
+    ("core::panicking::panic_const::panic_const_add_overflow", "attempt to add with overflow"),
+    ("core::panicking::panic_const::panic_const_sub_overflow", "attempt to subtract with overflow"),
+    ("core::panicking::panic_const::panic_const_mul_overflow", "attempt to multiply with overflow"),
+    ("core::panicking::panic_const::panic_const_div_overflow", "attempt to divide with overflow"),
+    (
+        "core::panicking::panic_const::panic_const_rem_overflow",
+        "attempt to calculate the remainder with overflow",
+    ),
+    ("core::panicking::panic_const::panic_const_neg_overflow", "attempt to negate with overflow"),
+    ("core::panicking::panic_const::panic_const_shr_overflow", "attempt to shift right with overflow"),
+    ("core::panicking::panic_const::panic_const_shl_overflow", "attempt to shift left with overflow"),
+    ("core::panicking::panic_const::panic_const_div_by_zero", "attempt to divide by zero"),
+    (
+        "core::panicking::panic_const::panic_const_rem_by_zero",
+        "attempt to calculate the remainder with a divisor of zero",
+    ),
+    ("core::panicking::assert_failed", "assertion failed: the two sides differ or match"),
+    ("core::panicking::unreachable_display", "internal error: entered unreachable code"),
+    ("core::cell::panic_already_borrowed", "already borrowed"),
+    ("core::cell::panic_already_mutably_borrowed", "already mutably borrowed"),
+    ("core::str::slice_error_fail", "string index is out of range or not at a character boundary"),
+    ("core::slice::copy_from_slice_impl::len_mismatch_fail", "copy_from_slice: source and destination differ in length"),
+    ("core::num::int_log10::panic_for_nonpositive_argument", "argument of integer logarithm must be positive"),
+    ("abort", "the kernel aborted"),
+    ("", "the kernel panicked"),
+];
+
+impl Shape {
+    /// The shape of the panic function with this path.
+    fn of(path: &str) -> Self {
+        match path {
+            "core::panicking::panic"
+            | "core::panicking::panic_nounwind"
+            | "core::option::expect_failed"
+            | "core::result::unwrap_failed" => Self::Text,
+            "core::panicking::panic_fmt"
+            | "core::panicking::panic_nounwind_fmt"
+            | "core::panicking::panic_nounwind_fmt::runtime" => Self::Format,
+            _ => {
+                let known = FIXED.iter().position(|(name, _)| *name == path);
+                Self::Fixed(known.unwrap_or(FIXED.len() - 1).try_into().unwrap_or(u32::MAX))
+            }
+        }
+    }
+
+    /// The number that stands for it in the call.
+    fn number(self) -> u32 {
+        match self {
+            Self::Text => 0,
+            Self::Format => 1,
+            Self::Fixed(index) => index + 2,
+        }
+    }
+
+    /// The shape with this number.
+    pub(crate) fn from_number(number: u64) -> Self {
+        match number {
+            0 => Self::Text,
+            1 => Self::Format,
+            other => Self::Fixed(u32::try_from(other - 2).unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// The text of a fixed shape.
+    pub(crate) fn fixed_text(index: u32) -> &'static str {
+        FIXED.get(index as usize).map_or("the kernel panicked", |fixed| fixed.1)
+    }
+}
+
+/// Runs the pass.
+pub(crate) fn run(ir: &mut Ir) {
+    let shapes = panic_functions(ir);
+    for function in ir.functions_mut() {
+        for line in function.lines.iter_mut().skip(1) {
+            if let Some(replacement) = replacement(line, &shapes) {
+                *line = replacement;
+            }
+        }
+    }
+    if ir.find(PANIC).is_none() {
+        ir.items.push(Item {
+            kind: Kind::Declaration,
+            name: PANIC.into(),
+            lines: vec![DECLARATION.into()],
+        });
+    }
+}
+
+/// The functions that never return and belong to the standard library, and traps.
+fn panic_functions(ir: &Ir) -> HashMap<String, Shape> {
+    let noreturn: HashSet<&str> = ir
+        .items
+        .iter()
+        .filter(|item| item.kind == Kind::Attributes)
+        .filter(|item| tokens(&item.lines[0]).any(|token| token.1 == "noreturn"))
+        .map(|item| item.name.as_str())
+        .collect();
+    let mut shapes = HashMap::new();
+    for item in &ir.items {
+        if !matches!(item.kind, Kind::Declaration | Kind::Function) {
+            continue;
+        }
+        let name = item.name.trim_start_matches('@');
+        let ends = tokens(&item.lines[0])
+            .any(|(_, token)| noreturn.contains(token) || token == "noreturn");
+        if matches!(name, "llvm.trap" | "llvm.ubsantrap" | "abort") {
+            shapes.insert(item.name.clone(), Shape::of("abort"));
+        } else if ends && names::is_of_std(name) {
+            shapes.insert(item.name.clone(), Shape::of(&names::path_of(name)));
+        }
+    }
+    shapes
+}
+
+fn replacement(line: &str, shapes: &HashMap<String, Shape>) -> Option<String> {
+    if !line.contains("call ") {
+        return None;
+    }
+    let call = Call::parse(line)?;
+    let shape = *shapes.get(call.callee)?;
+    let pointers = |index: usize| {
+        let argument: &str = call.arguments.get(index)?;
+        argument.starts_with("ptr").then(|| value_of(argument)).flatten()
+    };
+    let place = call.arguments.len().checked_sub(1).and_then(pointers).unwrap_or("null");
+    let (mut text, mut arguments) = ("null", "null");
+    let mut numbers = ["0"; 2];
+    match shape {
+        Shape::Text => {
+            text = pointers(0).unwrap_or("null");
+            numbers[0] = call.value(1).unwrap_or("0");
+        }
+        Shape::Format => {
+            text = pointers(0).unwrap_or("null");
+            arguments = pointers(1).unwrap_or("null");
+        }
+        Shape::Fixed(_) => {
+            let values = call.arguments.iter().filter(|argument| argument.starts_with("i64"));
+            for (number, argument) in numbers.iter_mut().zip(values) {
+                *number = value_of(argument).unwrap_or("0");
+            }
+        }
+    }
+    let debug = call.after.find("!dbg").map_or("", |at| &call.after[at..]);
+    let comma = if debug.is_empty() { "" } else { ", " };
+    Some(format!(
+        "  call void {PANIC}(i32 {}, ptr {place}, ptr {text}, ptr {arguments}, i64 {}, i64 {}){comma}{debug}",
+        shape.number(),
+        numbers[0],
+        numbers[1],
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bounds_check_keeps_its_numbers_and_its_place() {
+        let mut ir = Ir::parse(
+            "define void @f(i64 %i) {\n  call void @_RNvNtCsgEmfK2I1SDS_4core9panicking18panic_bounds_check(i64 %i, i64 4, ptr align 8 @p) #1, !dbg !3\n  unreachable\n}\n\
+             declare void @_RNvNtCsgEmfK2I1SDS_4core9panicking18panic_bounds_check(i64, i64, ptr) #1\n\
+             attributes #1 = { noreturn }\n",
+        );
+        run(&mut ir);
+        assert_eq!(
+            ir.find("@f").unwrap().lines[1],
+            "  call void @__crosscut_panic(i32 2, ptr @p, ptr null, ptr null, i64 %i, i64 4), !dbg !3"
+        );
+    }
+
+    #[test]
+    fn a_function_of_the_user_that_never_returns_stays() {
+        let text = "define void @f() {\n  call void @_RNvCsgbTIekHar5R_1p3die() #1\n  unreachable\n}\n\
+                    declare void @_RNvCsgbTIekHar5R_1p3die() #1\nattributes #1 = { noreturn }\n";
+        let mut ir = Ir::parse(text);
+        run(&mut ir);
+        assert!(ir.print().starts_with(text));
+    }
+}

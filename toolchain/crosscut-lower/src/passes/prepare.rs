@@ -1,0 +1,136 @@
+//! Turns host functions into ones that can be inlined and run on a device.
+//!
+//! Expects the linked module, invokes already lowered to calls.
+//! Leaves: hooks as declarations, "on device" folded to true, no attribute that speaks of the host's
+//! CPU or forbids inlining, no personality, no empty inline assembly.
+//!
+//! `define void @f() #0 personality ptr @p` with `#0 = { noinline "target-cpu"="x86-64" }`
+//! becomes `define void @f() #0 alwaysinline convergent` with `#0 = { }`.
+
+use crosscut_image::hooks;
+
+use crate::ir::{Call, Ir, Item, Kind, tokens};
+
+/// What each hook promises the optimiser. All but the barrier may be moved and merged freely: within
+/// one item they always answer the same.
+const HOOK_DECLARATIONS: &[(&str, &str)] = &[
+    (hooks::KERNEL, "declare void @{}(i64, i32, i64) nounwind"),
+    (hooks::CAPTURES, "declare noundef nonnull align 16 ptr @{}() nounwind willreturn memory(none)"),
+    (
+        hooks::ARGUMENT_ADDRESS,
+        "declare noundef nonnull ptr @{}(i32) nounwind willreturn memory(none)",
+    ),
+    (
+        hooks::READ_ARGUMENT_ADDRESS,
+        "declare noundef nonnull ptr @{}(i32) nounwind willreturn memory(none)",
+    ),
+    (hooks::ARGUMENT_LENGTH, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::GLOBAL_ID, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::GLOBAL_SIZE, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (
+        hooks::GLOBAL_ADDRESS,
+        "declare noundef nonnull ptr @{}(ptr, i64, i64) nounwind willreturn memory(none)",
+    ),
+    (hooks::BARRIER, "declare void @{}() convergent nounwind willreturn"),
+];
+
+/// Attributes that speak of the host, or forbid what a device needs.
+const DROPPED_ATTRIBUTES: &[&str] = &[
+    "noinline",
+    "optnone",
+    "uwtable",
+    "nonlazybind",
+    "sspstrong",
+    "ssp",
+    "sspreq",
+    "minsize",
+    "optsize",
+    "inlinehint",
+    "noredzone",
+];
+
+/// Checks of pointers that debug builds add, and that cost a branch at every access. What they
+/// would find is undefined behaviour that safe code cannot reach.
+const DROPPED_CHECKS: &[&str] =
+    &["panic_misaligned_pointer_dereference", "panic_null_pointer_dereference"];
+
+/// Runs the pass.
+pub(crate) fn run(ir: &mut Ir) {
+    for item in &mut ir.items {
+        match item.kind {
+            Kind::Attributes => filter_attributes(item),
+            Kind::Variable if item.name[1..] == *hooks::ON_DEVICE => {
+                item.lines = vec![format!("@{} = internal constant i8 1", hooks::ON_DEVICE)];
+            }
+            Kind::Function | Kind::Declaration => {
+                let hook = HOOK_DECLARATIONS.iter().find(|hook| hook.0 == &item.name[1..]);
+                if let Some((name, declaration)) = hook {
+                    item.kind = Kind::Declaration;
+                    item.lines = vec![declaration.replace("{}", name)];
+                } else if item.kind == Kind::Function {
+                    prepare_function(item);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn filter_attributes(item: &mut Item) {
+    let line = &item.lines[0];
+    let Some(open) = line.find('{') else { return };
+    let mut kept = String::new();
+    let words: Vec<&str> = tokens(&line[open + 1..]).map(|(_, token)| token).collect();
+    let mut at = 0;
+    while at < words.len() && words[at] != "}" {
+        let word = words[at];
+        let mut end = at + 1;
+        // A string attribute may have a value, a named one operands in brackets.
+        if word.starts_with('"') {
+            if words.get(end) == Some(&"=") {
+                end += 2;
+            }
+        } else if words.get(end) == Some(&"(") {
+            while words[end] != ")" {
+                end += 1;
+            }
+            end += 1;
+        }
+        if !word.starts_with('"') && !DROPPED_ATTRIBUTES.contains(&word) {
+            kept.push(' ');
+            kept.push_str(&words[at..end].join(" "));
+        }
+        at = end;
+    }
+    item.lines[0] = format!("{}{{{kept} }}", &line[..open]);
+}
+
+fn prepare_function(item: &mut Item) {
+    let head = &mut item.lines[0];
+    if let Some(at) = head.find(" personality ") {
+        let rest = &head[at + " personality ".len()..];
+        let after = tokens(rest).find(|token| token.1.starts_with('@'));
+        let tail = after.map_or("", |(start, token)| &rest[start + token.len()..]).to_owned();
+        head.truncate(at);
+        head.push_str(&tail);
+    }
+    // Attributes stand before the metadata and the opening brace.
+    let brace = head.rfind('{').unwrap_or(head.len());
+    let at = head[..brace].find(" !dbg ").unwrap_or(brace);
+    head.insert_str(at, " alwaysinline convergent ");
+    item.lines.retain(|line| !is_dropped(line));
+}
+
+/// Whether a line is one of ours to drop: empty assembly, or a check of [`DROPPED_CHECKS`].
+fn is_dropped(line: &str) -> bool {
+    if !line.contains("call ") {
+        return false;
+    }
+    let Some(call) = Call::parse(line) else { return false };
+    if call.callee == "asm" {
+        let text = tokens(line).skip_while(|token| token.1 != "asm").map(|token| token.1);
+        let template = text.into_iter().find(|token| token.starts_with('"'));
+        return call.result.is_none() && template == Some("\"\"");
+    }
+    DROPPED_CHECKS.iter().any(|check| call.callee.contains(check))
+}

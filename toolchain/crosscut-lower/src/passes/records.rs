@@ -1,0 +1,43 @@
+//! Turns panics into records that the host reads.
+//!
+//! Expects an optimised kernel in device form with `@__crosscut_panic_site` calls.
+//! Leaves, at each, a call of the recording function and a return: the item ends, the others go on.
+//!
+//! `call void @__crosscut_panic_site(i32 2, i64 %a, i64 %b)` and `unreachable` become
+//! `call void @__crosscut_record_1(ptr addrspace(1) %cc.panic, i64 3298534883328, i64 %a, i64 %b)`
+//! and `ret void`.
+
+use crosscut_image::registration::PANIC_ITEM_BITS;
+
+use super::sites::PANIC_SITE;
+use crate::ir::{Call, Ir};
+
+/// Runs the pass for a kernel of this many dimensions.
+pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
+    for function in ir.functions_mut() {
+        let mut returns = false;
+        for line in function.lines.iter_mut().skip(1) {
+            if returns && line.trim() == "unreachable" {
+                *line = "  ret void".into();
+            }
+            returns = false;
+            if !line.contains(PANIC_SITE) {
+                continue;
+            }
+            let Some(call) = Call::parse(line) else { continue };
+            let site = (call.number(0).unwrap_or(0) + 1) << PANIC_ITEM_BITS;
+            *line = format!(
+                "  call void @__crosscut_record_{dimensions}(ptr addrspace(1) %cc.panic, i64 {site}, i64 {}, i64 {})",
+                call.value(1).unwrap_or("0"),
+                call.value(2).unwrap_or("0"),
+            );
+            returns = true;
+        }
+    }
+    ir.items.retain(|item| item.name != PANIC_SITE);
+}
+
+/// How many panics are left in a module.
+pub(crate) fn count(ir: &Ir) -> usize {
+    ir.functions().flat_map(|function| function.calls()).filter(|call| call.callee == PANIC_SITE).count()
+}

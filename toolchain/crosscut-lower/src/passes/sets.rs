@@ -1,0 +1,107 @@
+//! Finds which device globals a kernel reads and writes.
+//!
+//! Expects an optimised kernel in device form, globals as parameters.
+//! Changes nothing. An address that goes anywhere but into loads, stores and atomics counts as both.
+
+use std::collections::BTreeSet;
+
+use crosscut_image::Parameter;
+
+use crate::ir::{Instruction, Ir, split_at_commas, value_of};
+
+/// The globals a kernel may read and may write, as numbers of the image's list.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sets {
+    /// May read.
+    pub(crate) reads: BTreeSet<u32>,
+    /// May write.
+    pub(crate) writes: BTreeSet<u32>,
+}
+
+/// The sets of the kernel `name`.
+pub(crate) fn find(ir: &Ir, name: &str, parameters: &[Parameter]) -> Sets {
+    let mut sets = Sets::default();
+    let Some(function) = ir.find(name) else { return sets };
+    let instructions: Vec<Instruction<'_>> = function.instructions().collect();
+    for parameter in parameters {
+        let &Parameter::Global { index } = parameter else { continue };
+        let mut aliases = BTreeSet::from([format!("%cc.global.{index}.global")]);
+        // Each round follows the address one step further; a phi may close a cycle.
+        loop {
+            let more: Vec<String> = instructions
+                .iter()
+                .filter(|instruction| is_derived(instruction))
+                .filter(|instruction| {
+                    instruction.operands().any(|operand| aliases.contains(operand))
+                })
+                .filter_map(|instruction| instruction.result.map(str::to_owned))
+                .filter(|result| !aliases.contains(result))
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            aliases.extend(more);
+        }
+        for instruction in &instructions {
+            if instruction.operands().any(|operand| aliases.contains(operand)) {
+                let (reads, writes) = access(instruction, &aliases);
+                if reads {
+                    sets.reads.insert(index);
+                }
+                if writes {
+                    sets.writes.insert(index);
+                }
+            }
+        }
+    }
+    sets
+}
+
+/// Whether the result is an address that comes from the operands.
+fn is_derived(instruction: &Instruction<'_>) -> bool {
+    matches!(
+        instruction.opcode,
+        "getelementptr" | "addrspacecast" | "phi" | "select" | "bitcast" | "freeze"
+    )
+}
+
+fn access(instruction: &Instruction<'_>, aliases: &BTreeSet<String>) -> (bool, bool) {
+    match instruction.opcode {
+        "load" => (true, false),
+        "store" => {
+            let value = split_at_commas(instruction.text).first().and_then(|value| value_of(value));
+            let escapes = value.is_some_and(|value| aliases.contains(value));
+            (escapes, true)
+        }
+        "icmp" => (false, false),
+        _ if is_derived(instruction) => (false, false),
+        "call" if instruction.text.contains("@llvm.memcpy.") => {
+            let operands: Vec<&str> =
+                instruction.operands().filter(|operand| operand.starts_with('%')).collect();
+            let is = |index: usize| operands.get(index).is_some_and(|name| aliases.contains(*name));
+            (is(1), is(0))
+        }
+        _ => (true, true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_read_stores_write_and_anything_else_does_both() {
+        let ir = Ir::parse(
+            "define void @k(ptr addrspace(1) %cc.global.0.global, ptr addrspace(1) %cc.global.1.global, ptr addrspace(1) %cc.global.2.global) {\n\
+             \x20 %p = getelementptr i8, ptr addrspace(1) %cc.global.0.global, i64 4\n\
+             \x20 %v = load i32, ptr addrspace(1) %p, align 4\n\
+             \x20 store i32 %v, ptr addrspace(1) %cc.global.1.global, align 4\n\
+             \x20 %n = ptrtoint ptr addrspace(1) %cc.global.2.global to i64\n\
+             \x20 ret void\n}\n",
+        );
+        let parameters = [0, 1, 2].map(|index| Parameter::Global { index });
+        let sets = find(&ir, "@k", &parameters);
+        assert_eq!(sets.reads, BTreeSet::from([0, 2]));
+        assert_eq!(sets.writes, BTreeSet::from([1, 2]));
+    }
+}

@@ -1,0 +1,228 @@
+//! Runs the passes: from bitcode to images.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crosscut_image::{Global, Image, Kernel, PropertySet, Target, spirv};
+
+use crate::check;
+use crate::dump::Dump;
+use crate::ir::Ir;
+use crate::job::{Diagnostic, Job, Outcome};
+use crate::link::{self, Linked};
+use crate::llvm::{Llvm, Module, TargetMachine};
+use crate::names;
+use crate::passes::outline::{self, Announcement, UsedGlobal};
+use crate::passes::{legalise, records, sets, sites, spaces};
+use crate::{LowerError, host_object, validate};
+
+/// The triple of device code: SPIR-V 1.2 is the newest whose entry points do not list every variable
+/// of the module.
+const DEVICE_TRIPLE: &str = "spirv64v1.2-unknown-unknown";
+
+/// Runs a job.
+pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
+    let llvm = Llvm::load()?;
+    llvm.set_options(&[
+        "--spirv-ext=+SPV_INTEL_arbitrary_precision_integers",
+    ]);
+    let dump = Dump::new(job);
+    let Some(Linked { mut module, entries, missing }) = link::link(&llvm, job)? else {
+        return Ok(Outcome::NoKernels);
+    };
+    dump.write("link", None, || module.print());
+
+    let device = TargetMachine::new(&llvm, DEVICE_TRIPLE)?;
+    module.set_target(&device);
+    module.run("default<O2>", Some(&device))?;
+    verify(&module, "optimise")?;
+    let ir = Ir::parse(&module.print());
+    dump.write("optimise", None, || ir.print());
+
+    // A symbol that is still called after optimising is really wanted.
+    let wanted = check::missing_functions(&ir, &entries);
+    if !wanted.is_empty() && missing.iter().any(|symbol| wanted.contains(symbol)) {
+        let elsewhere: Vec<String> = wanted
+            .iter()
+            .filter(|symbol| names::crate_of(symbol).is_some_and(|name| name != "std" && name != "alloc"))
+            .filter(|symbol| !job.searched.contains(symbol))
+            .cloned()
+            .collect();
+        if !elsewhere.is_empty() {
+            return Ok(Outcome::NeedSymbols(elsewhere));
+        }
+    }
+    let problems: Vec<Diagnostic> = check::check(&ir, &entries);
+    if !problems.is_empty() {
+        return Ok(Outcome::Rejected(problems));
+    }
+
+    module.strip_debug_info();
+    module.run("instnamer", None)?;
+    let ir = Ir::parse(&module.print());
+    let globals = all_globals(&ir, &entries);
+    let mut images = Vec::new();
+    let mut payloads = Vec::new();
+    for (number, entry) in entries.iter().enumerate() {
+        dump.begin(entry)?;
+        let name = format!("crosscut_{number}");
+        let lowering = Lowering { llvm: &llvm, device: &device, dump: &dump, globals: &globals };
+        let image = lowering.kernel(&ir, entry, &name)?;
+        let path = job.output_dir.join(format!("{name}.spv"));
+        fs::write(&path, &image.payload)
+            .map_err(|source| LowerError::Write { path: path.clone(), source })?;
+        payloads.push(path);
+        images.push(image);
+    }
+    validate::validate(&payloads)?;
+    let host_symbols: Vec<String> =
+        globals.iter().map(|global| global.symbol.trim_start_matches('@').to_owned()).collect();
+    let object = host_object::write(&llvm, job, &images, &host_symbols)?;
+    Ok(Outcome::Lowered(crate::job::Lowered { object, host_symbols, images: payloads }))
+}
+
+/// The device globals of all kernels, each once.
+fn all_globals(ir: &Ir, entries: &[String]) -> Vec<UsedGlobal> {
+    let mut globals = BTreeSet::new();
+    for entry in entries {
+        if let Some(used) =
+            ir.find(&format!("@{entry}")).and_then(|function| outline::used_globals(function).ok())
+        {
+            globals.extend(used);
+        }
+    }
+    globals.into_iter().collect()
+}
+
+fn verify(module: &Module, pass: &'static str) -> Result<(), LowerError> {
+    module.verify().map_err(|error| LowerError::Broken { pass, reason: error.to_string() })
+}
+
+/// What the lowering of each kernel needs.
+struct Lowering<'a> {
+    llvm: &'a Llvm,
+    device: &'a TargetMachine,
+    dump: &'a Dump,
+    globals: &'a [UsedGlobal],
+}
+
+impl Lowering<'_> {
+    /// Makes the image of one kernel.
+    fn kernel(&self, module: &Ir, entry: &str, name: &str) -> Result<Image, LowerError> {
+        let symbol = format!("@{entry}");
+        let display_name = names::display(entry);
+        let announcement = module.find(&symbol).and_then(Announcement::of).ok_or_else(|| {
+            LowerError::Kernel {
+                kernel: display_name.clone(),
+                reason: "its key is not a constant".into(),
+            }
+        })?;
+        let mut ir = module.only(&[&symbol]);
+        let mut panic_sites = Vec::new();
+        sites::run(&mut ir, &symbol, &mut panic_sites);
+        self.dump.write("sites", Some(name), || ir.print());
+
+        let used = ir.find(&symbol).and_then(|function| outline::used_globals(function).ok());
+        let used: Vec<UsedGlobal> = used.into_iter().flatten().collect();
+        let used: Vec<&UsedGlobal> =
+            self.globals.iter().filter(|global| used.contains(global)).collect();
+        let symbols: Vec<String> = used.iter().map(|global| global.symbol.clone()).collect();
+
+        let panics = records::count(&ir);
+        let make = |assume| self.device_form(&ir, &symbol, name, announcement, &symbols, assume);
+        let (mut body, mut parameters, assumed) = make(true)?;
+        if assumed && records::count(&body) >= 2 * panics {
+            // The assumption removed no check: a second body is only bulk.
+            (body, parameters, _) = make(false)?;
+        }
+        let sets = sets::find(&body, &format!("@{name}"), &parameters);
+
+        records::run(&mut body, announcement.dimensions);
+        self.dump.write("records", Some(name), || body.print());
+        legalise::run(&mut body);
+        self.dump.write("legalise", Some(name), || body.print());
+        let payload = self.emit(&body, &display_name, name)?;
+
+        let globals: Vec<Global> = used.iter().map(|global| describe(global)).collect();
+        let property_sets = PropertySet::device_globals(&globals).into_iter().collect();
+        Ok(Image {
+            target: Target::Spirv64,
+            payload,
+            kernels: vec![Kernel {
+                key: announcement.key,
+                name: name.to_owned(),
+                display_name,
+                dimensions: announcement.dimensions,
+                captures_size: announcement.captures_size,
+                parameters,
+                reads: sets.reads.into_iter().collect(),
+                writes: sets.writes.into_iter().collect(),
+            }],
+            globals,
+            panic_sites,
+            property_sets,
+        })
+    }
+
+    /// Outlines, gives address spaces, optimises.
+    fn device_form(
+        &self,
+        ir: &Ir,
+        entry: &str,
+        name: &str,
+        announcement: Announcement,
+        globals: &[String],
+        assume: bool,
+    ) -> Result<(Ir, Vec<crosscut_image::Parameter>, bool), LowerError> {
+        let outlined = outline::outline(ir, entry, name, announcement, globals, assume)
+            .ok_or_else(|| LowerError::Kernel {
+                kernel: names::display(entry.trim_start_matches('@')),
+                reason: "it cannot be outlined".into(),
+            })?;
+        self.dump.write("outline", Some(name), || outlined.ir.print());
+        let mut ir = outlined.ir;
+        spaces::run(&mut ir);
+        self.dump.write("spaces", Some(name), || ir.print());
+        let mut module = Module::from_text(self.llvm, &ir.print())?;
+        verify(&module, "spaces")?;
+        module.set_target(self.device);
+        module.run(
+            "always-inline,function(sroa,infer-address-spaces,early-cse),default<O2>,\
+             function(infer-address-spaces,early-cse,dce),globaldce,instnamer",
+            Some(self.device),
+        )?;
+        verify(&module, "specialise")?;
+        let ir = Ir::parse(&module.print());
+        self.dump.write("specialise", Some(name), || ir.print());
+        Ok((ir, outlined.parameters, outlined.assumed))
+    }
+
+    fn emit(&self, ir: &Ir, display_name: &str, name: &str) -> Result<Vec<u8>, LowerError> {
+        let mut module = Module::from_text(self.llvm, &ir.print())?;
+        verify(&module, "legalise")?;
+        // No pass here may bring back what legalise removed.
+        module.run(
+            "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg,dce)",
+            Some(self.device),
+        )?;
+        verify(&module, "emit")?;
+        self.dump.write("emit", Some(name), || module.print());
+        let payload = module.emit(self.device)?;
+        spirv::check(&payload).map_err(|error| LowerError::Kernel {
+            kernel: display_name.to_owned(),
+            reason: format!("LLVM wrote SPIR-V that is not well formed: {error}"),
+        })?;
+        Ok(payload)
+    }
+}
+
+fn describe(global: &UsedGlobal) -> Global {
+    let id = global.symbol.trim_start_matches('@').to_owned();
+    Global {
+        display_name: names::display(&id),
+        id,
+        size: global.size,
+        align: global.align,
+        image_scope: false,
+    }
+}

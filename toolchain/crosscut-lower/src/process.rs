@@ -1,0 +1,104 @@
+//! The two sides of the lowering process.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::dump::PROGRESS_FILE;
+use crate::job::{Job, Outcome};
+use crate::{LowerError, names, pipeline};
+
+/// The role of the child process, in the variable by which the caller tells roles apart.
+pub const ROLE: &str = "lower";
+
+/// What the child writes.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Outcome(Outcome),
+    Failed { message: String, help: String },
+}
+
+/// Has a child lower `job`. `child` is a command that ends in [`child_main`]; the job's file is
+/// appended as its only argument.
+///
+/// # Errors
+/// What the child could not do, or how it died.
+pub fn lower(job: &Job, mut child: Command) -> Result<Outcome, LowerError> {
+    let job_file = job.output_dir.join("job.json");
+    let answer_file = job.output_dir.join("answer.json");
+    let progress_file = job.output_dir.join(PROGRESS_FILE);
+    // Answers of an earlier run must not be taken for this one's.
+    let _ = fs::remove_file(&answer_file);
+    let _ = fs::remove_file(&progress_file);
+    let text = serde_json::to_vec_pretty(job).map_err(|e| LowerError::Process(e.to_string()))?;
+    fs::write(&job_file, text)
+        .map_err(|source| LowerError::Write { path: job_file.clone(), source })?;
+
+    let output = child
+        .arg(&job_file)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| LowerError::Process(error.to_string()))?;
+    if let Ok(answer) = fs::read(&answer_file) {
+        return match serde_json::from_slice(&answer) {
+            Ok(Answer::Outcome(outcome)) => Ok(outcome),
+            Ok(Answer::Failed { message, help }) => Err(LowerError::Child { message, help }),
+            Err(error) => Err(LowerError::Process(error.to_string())),
+        };
+    }
+    let what = match fs::read_to_string(&progress_file) {
+        Ok(entry) => format!("kernel `{}`", names::display(entry.trim())),
+        Err(_) => "the program".into(),
+    };
+    Err(LowerError::Crash { what, how: how(output.status), output: last_lines(&output.stderr) })
+}
+
+/// The last few lines of what a dead child wrote: LLVM says there what it did not like.
+fn last_lines(stderr: &[u8]) -> String {
+    const MOST: usize = 12;
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let kept = &lines[lines.len().saturating_sub(MOST)..];
+    if kept.is_empty() { String::new() } else { format!(":\n{}", kept.join("\n")) }
+}
+
+#[cfg(unix)]
+fn how(status: std::process::ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt as _;
+    match status.signal() {
+        Some(signal) => format!("by signal {signal}"),
+        None => format!("with {status}"),
+    }
+}
+
+#[cfg(not(unix))]
+fn how(status: std::process::ExitStatus) -> String {
+    format!("with {status}")
+}
+
+/// The child: lowers the job whose file is `job_file`, and leaves the answer beside it.
+#[must_use]
+pub fn child_main(job_file: &Path) -> ExitCode {
+    match answer(job_file) {
+        Ok(()) => ExitCode::SUCCESS,
+        // The parent sees that there is no answer.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn answer(job_file: &Path) -> Result<(), LowerError> {
+    let text = fs::read(job_file)
+        .map_err(|source| LowerError::Read { path: job_file.to_owned(), source })?;
+    let job: Job =
+        serde_json::from_slice(&text).map_err(|error| LowerError::Process(error.to_string()))?;
+    let answer = match pipeline::run(&job) {
+        Ok(outcome) => Answer::Outcome(outcome),
+        Err(error) => Answer::Failed { message: error.to_string(), help: error.help() },
+    };
+    let text =
+        serde_json::to_vec_pretty(&answer).map_err(|error| LowerError::Process(error.to_string()))?;
+    let path = job.output_dir.join("answer.json");
+    fs::write(&path, text).map_err(|source| LowerError::Write { path, source })
+}
