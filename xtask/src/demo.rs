@@ -104,7 +104,9 @@ fn command(example: &str, selector: &str) -> Command {
 }
 
 fn print_table(rows: &[Row]) {
-    let width = rows.iter().map(|row| row.example.len()).max().unwrap_or_default();
+    let longest = rows.iter().map(|row| row.example.len()).max().unwrap_or_default();
+    let width = longest.max("example".len());
+    println!("{:<width$}  {:<10}  result", "example", "device");
     for row in rows {
         let result = match &row.outcome {
             Outcome::Correct(_) => "correct",
