@@ -1,8 +1,7 @@
 //! `cargo crosscut`: cargo, with device code.
 //!
-//! One program in four roles. Its name in the first argument tells the roles that cargo and rustc
-//! start (see [`crosscut_link::tools`]), a variable the one that the link step starts; otherwise it
-//! is the command:
+//! One program in four roles, told apart by the name it was started by (see
+//! [`crosscut_link::tools`]):
 //!
 //! 1. the command: runs cargo with our rustc wrapper and a target directory of its own;
 //! 2. in place of rustc: compiles each crate for the host, and where wanted for devices;
@@ -29,6 +28,10 @@ fn main() -> ExitCode {
     match Role::of_program(name) {
         Some(Role::RustcWrapper) => wrapper::run(&words),
         Some(Role::Linker) => linker::run(&words),
+        Some(Role::Lower) => {
+            let job = words.get(1).map(Path::new).unwrap_or(Path::new(""));
+            crosscut_lower::child_main(job)
+        }
         None => command::run(words.get(1..).unwrap_or_default()),
     }
 }

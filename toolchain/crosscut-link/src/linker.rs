@@ -27,7 +27,7 @@ use std::process::{Command, ExitCode, Stdio};
 use crosscut_lower::job::{Diagnostic, Job, Lowered, Outcome};
 
 use crate::record::Record;
-use crate::{diagnostic, exec, variables};
+use crate::{diagnostic, exec, tools, variables};
 
 use arguments::LinkArguments;
 use collect::Program;
@@ -83,6 +83,8 @@ fn real_linker(words: &[OsString]) -> OsString {
 
 fn link(linker: &OsString, words: &[OsString], record: Record) -> Result<ExitCode, Failure> {
     let mut program = Program::collect(record);
+    // What an earlier link left there would be taken for this one's.
+    let _ = std::fs::remove_dir_all(program.paths().lowered());
     let lowered = match lower::run(&mut program, job, lower_once)? {
         Lowering::NoKernels => return Ok(forward::unchanged(linker, words)),
         Lowering::Done(lowered) => lowered,
@@ -94,7 +96,7 @@ fn link(linker: &OsString, words: &[OsString], record: Record) -> Result<ExitCod
 }
 
 /// What `crosscut-lower` is asked to do for the program as it is known so far.
-fn job(program: &Program) -> Result<Job, Failure> {
+fn job(program: &Program, searched: &[String]) -> Result<Job, Failure> {
     let output_dir = program.paths().lowered();
     std::fs::create_dir_all(&output_dir).map_err(|error| {
         Failure::new(
@@ -107,6 +109,7 @@ fn job(program: &Program) -> Result<Job, Failure> {
         crate_name: program.record().crate_name.clone(),
         modules: program.modules(),
         std_archives: program.std_archives(),
+        searched: searched.to_vec(),
         output_dir,
         host_triple: program.host_triple(),
         dump_after,
@@ -115,8 +118,12 @@ fn job(program: &Program) -> Result<Job, Failure> {
 }
 
 /// One run of the lowering.
-fn lower_once(_job: &Job) -> Result<Outcome, Failure> {
-    Ok(Outcome::NoKernels)
+fn lower_once(job: &Job) -> Result<Outcome, Failure> {
+    let child = tools::lowering().map_err(|error| {
+        Failure::new(&format!("cannot find the running program: {error}"), "mount /proc")
+    })?;
+    crosscut_lower::lower(job, child)
+        .map_err(|error| Failure::new(&error.to_string(), &error.help()))
 }
 
 /// Completes the linked file: the places of device globals, then the stripping that had to wait

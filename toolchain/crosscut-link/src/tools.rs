@@ -7,10 +7,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const FOLDER: &str = "crosscut-tools";
 const RUSTC: &str = "crosscut-rustc";
 const LINKERS: &str = "crosscut-linker";
+const LOWER: &str = "crosscut-lower";
 
 /// What a process was started as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub enum Role {
     RustcWrapper,
     /// By rustc, in place of the linker.
     Linker,
+    /// By the linker's stand-in, to have LLVM in a process of its own.
+    Lower,
 }
 
 impl Role {
@@ -27,6 +31,9 @@ impl Role {
     pub fn of_program(name: &Path) -> Option<Self> {
         if name.file_name()? == RUSTC {
             return Some(Self::RustcWrapper);
+        }
+        if name.file_name()? == LOWER {
+            return Some(Self::Lower);
         }
         (name.parent()?.file_name()? == LINKERS).then_some(Self::Linker)
     }
@@ -65,6 +72,14 @@ impl Tools {
     }
 }
 
+/// The running program, to be run again as the lowering. No link is needed: its name can be given.
+#[cfg(unix)]
+pub(crate) fn lowering() -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    std::os::unix::process::CommandExt::arg0(&mut command, LOWER);
+    Ok(command)
+}
+
 /// Makes or renews a symbolic link. Other processes may do the same at the same time, so a link is
 /// never absent once it was there.
 #[cfg(unix)]
@@ -90,7 +105,8 @@ mod tests {
         assert_eq!(role("/t/crosscut-tools/crosscut-rustc"), Some(Role::RustcWrapper));
         assert_eq!(role("/t/crosscut-tools/crosscut-linker/cc"), Some(Role::Linker));
         assert_eq!(role("/t/crosscut-tools/crosscut-linker/ld.lld"), Some(Role::Linker));
-        assert_eq!(role("/home/bin/cargo-crosscut"), None);
+        assert_eq!(role("crosscut-lower"), Some(Role::Lower));
+        assert_eq!(role("/bin/cargo-crosscut"), None);
         assert_eq!(role("cargo-crosscut"), None);
     }
 

@@ -72,20 +72,29 @@ impl Program {
             .try_for_each(|member| member.record.compile())
     }
 
-    /// Adds the crates that these symbols may come from. Says whether there were any.
-    pub(super) fn add_crates_of(&mut self, wanted: &[String]) -> Result<bool, SecondPassError> {
-        let mut added = false;
+    /// Adds the crates that these symbols may come from. Gives the symbols that no crate was added
+    /// for.
+    pub(super) fn add_crates_of(
+        &mut self,
+        mut wanted: Vec<String>,
+    ) -> Result<Vec<String>, SecondPassError> {
+        let mut found = HashSet::new();
         for member in self.members.iter_mut().filter(|member| !member.taken) {
             let name = &member.record.crate_name;
-            if wanted.iter().any(|symbol| symbols::mentions(symbol, name))
-                || defines_any(&member.library, wanted)
-            {
-                member.record.compile()?;
-                member.taken = true;
-                added = true;
+            let defined = defined_in(&member.library, &wanted);
+            let mut here = wanted
+                .iter()
+                .filter(|symbol| defined.contains(*symbol) || symbols::mentions(symbol, name))
+                .peekable();
+            if here.peek().is_none() {
+                continue;
             }
+            found.extend(here.cloned());
+            member.record.compile()?;
+            member.taken = true;
         }
-        Ok(added)
+        wanted.retain(|symbol| !found.contains(symbol));
+        Ok(wanted)
     }
 
     /// The bitcode files, the linked crate's first.
@@ -138,27 +147,31 @@ fn paths_of(bitcode: &Path) -> CratePaths {
     CratePaths::new(folder, stem)
 }
 
-/// Whether a library defines one of these symbols, by its own table. This finds functions whose
-/// names are not mangled.
-fn defines_any(library: &Path, wanted: &[String]) -> bool {
-    let Ok(bytes) = fs::read(library) else { return false };
-    let Ok(archive) = ArchiveFile::parse(&*bytes) else { return false };
-    let Ok(Some(symbols)) = archive.symbols() else { return false };
-    symbols.flatten().any(|symbol| wanted.iter().any(|wanted| wanted.as_bytes() == symbol.name()))
+/// Which of these symbols a library defines, by its own table. This finds functions whose names are
+/// not mangled.
+fn defined_in(library: &Path, wanted: &[String]) -> HashSet<String> {
+    let Ok(bytes) = fs::read(library) else { return HashSet::new() };
+    let Ok(archive) = ArchiveFile::parse(&*bytes) else { return HashSet::new() };
+    let Ok(Some(symbols)) = archive.symbols() else { return HashSet::new() };
+    let wanted: HashSet<&[u8]> = wanted.iter().map(|symbol| symbol.as_bytes()).collect();
+    symbols
+        .flatten()
+        .filter(|symbol| wanted.contains(symbol.name()))
+        .map(|symbol| String::from_utf8_lossy(symbol.name()).into_owned())
+        .collect()
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod fixture {
     use super::*;
 
-    #[test]
-    fn the_paths_of_a_crate_are_found_from_its_bitcode() {
-        let paths = paths_of(Path::new("t/deps/device/v1.2-3.bc"));
-        assert_eq!(paths, CratePaths::new(Path::new("t/deps"), "v1.2-3".into()));
-        assert_eq!(paths.bitcode(), Path::new("t/deps/device/v1.2-3.bc"));
-    }
-
-    fn record(folder: &Path, name: &str, externs: &[&str], reaches_device: bool) -> Record {
+    /// Writes the record of a crate in `folder`, with bitcode, so that nothing is compiled.
+    pub(in crate::linker) fn record(
+        folder: &Path,
+        name: &str,
+        externs: &[&str],
+        reaches_device: bool,
+    ) -> Record {
         let paths = CratePaths::new(folder, name.into());
         let externs = externs.iter().map(|name| folder.join(format!("lib{name}.rlib")));
         let record = Record {
@@ -173,9 +186,21 @@ mod tests {
             target: None,
         };
         record.write(&paths).unwrap();
-        // Nothing is to be compiled in these tests.
         fs::write(&record.bitcode, "").unwrap();
         record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixture::record;
+    use super::*;
+
+    #[test]
+    fn the_paths_of_a_crate_are_found_from_its_bitcode() {
+        let paths = paths_of(Path::new("t/deps/device/v1.2-3.bc"));
+        assert_eq!(paths, CratePaths::new(Path::new("t/deps"), "v1.2-3".into()));
+        assert_eq!(paths.bitcode(), Path::new("t/deps/device/v1.2-3.bc"));
     }
 
     fn names(program: &Program) -> Vec<String> {
@@ -194,9 +219,9 @@ mod tests {
         let app = record(folder, "app", &["kernels", "numbers", "absent"], true);
         let mut program = Program::collect(app);
         assert_eq!(names(&program), ["app", "kernels", "crosscut_device"]);
-        assert!(program.add_crates_of(&["_RNvCs1_7numbers3sum".into()]).unwrap());
+        let wanted = || vec!["_RNvCs1_7numbers3sum".to_string(), "sinf".into()];
+        assert_eq!(program.add_crates_of(wanted()).unwrap(), ["sinf"]);
         assert_eq!(names(&program), ["app", "kernels", "crosscut_device", "numbers"]);
-        assert!(!program.add_crates_of(&["_RNvCs1_7numbers3sum".into()]).unwrap());
-        assert!(!program.add_crates_of(&["sinf".into()]).unwrap());
+        assert_eq!(program.add_crates_of(wanted()).unwrap(), wanted());
     }
 }
