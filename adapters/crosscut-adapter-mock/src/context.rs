@@ -8,7 +8,6 @@ use crosscut_adapter_api::{
     QueueOptions,
 };
 
-use crate::MockMemory;
 use crate::engine::Engine;
 use crate::log::{Call, Operation};
 use crate::memory::HostMemory;
@@ -17,9 +16,6 @@ use crate::queue::MockQueue;
 
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
-
-/// The alignment that memory objects have on many devices.
-const OBJECT_ALIGNMENT: usize = 128;
 
 pub(crate) struct MockContext {
     pub(crate) engine: Arc<Engine>,
@@ -64,6 +60,6 @@ impl Context for MockContext {
     }
 
     fn argument_alignment(&self) -> usize {
-        if self.engine.memory == MockMemory::Objects { OBJECT_ALIGNMENT } else { 1 }
+        self.engine.argument_alignment()
     }
 }

@@ -12,6 +12,9 @@ use crate::log::{Call, Operation};
 use crate::memory::View;
 use crate::program::KernelBody;
 
+/// The alignment that memory objects have on many devices.
+const OBJECT_ALIGNMENT: usize = 128;
+
 /// The one state behind a mock and everything made from it.
 pub(crate) struct Engine {
     pub(crate) memory: MockMemory,
@@ -57,6 +60,11 @@ impl Engine {
     pub(crate) fn new(memory: MockMemory) -> Self {
         let (state, running) = (Mutex::default(), Mutex::default());
         Self { memory, next: AtomicU64::new(1), state, running }
+    }
+
+    /// What offsets of arguments are multiples of.
+    pub(crate) fn argument_alignment(&self) -> usize {
+        if self.memory == MockMemory::Objects { OBJECT_ALIGNMENT } else { 1 }
     }
 
     /// A number that no object has had.

@@ -82,6 +82,10 @@ impl Queue for MockQueue {
                     resolved.push(Resolved::Value(bytes.to_vec()));
                 }
                 Argument::Memory { memory, offset } => {
+                    assert!(
+                        offset.is_multiple_of(self.engine.argument_alignment()),
+                        "the runtime gives offsets that are multiples of the argument alignment"
+                    );
                     let memory = own(memory);
                     let Some(view) = memory.view().from(offset) else {
                         panic!("the runtime gives offsets less than the size");

@@ -1,0 +1,45 @@
+//! What the traits of `crosscut-adapter-api` promise.
+
+mod copies;
+mod drops;
+mod events;
+mod launches;
+mod memory;
+mod ordering;
+mod refusals;
+mod threads;
+
+use crate::Behaviour;
+
+/// The behaviours, by file.
+pub const BEHAVIOURS: &[&[Behaviour]] = &[
+    memory::BEHAVIOURS,
+    copies::BEHAVIOURS,
+    ordering::BEHAVIOURS,
+    events::BEHAVIOURS,
+    drops::BEHAVIOURS,
+    threads::BEHAVIOURS,
+    refusals::BEHAVIOURS,
+    launches::BEHAVIOURS,
+];
+
+/// A behaviour of every device.
+const fn everywhere(
+    name: &'static str,
+    run: fn(&crate::TestDevice) -> Result<(), String>,
+) -> Behaviour {
+    Behaviour { name, applies: crate::Applies::Everywhere, run }
+}
+
+/// A behaviour of devices that take SPIR-V.
+const fn where_kernels_run(
+    name: &'static str,
+    run: fn(&crate::TestDevice) -> Result<(), String>,
+) -> Behaviour {
+    Behaviour { name, applies: crate::Applies::WhereKernelsRun, run }
+}
+
+/// Bytes that differ from their neighbours, to see that none went elsewhere.
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i.wrapping_mul(31) ^ (i >> 8)) as u8).collect()
+}

@@ -1,0 +1,317 @@
+//! The device under test.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crosscut_adapter_api::{
+    CodeForm, Context, Device, DeviceInfo, Event, Extent, Kernel, Memory, MemoryKind, Queue,
+    QueueOptions, QueueOrder,
+};
+
+use crate::ensure;
+use crate::kernel::{Work, kernels};
+
+/// The device that behaviours are held against.
+pub struct TestDevice {
+    device: Arc<dyn Device>,
+}
+
+impl TestDevice {
+    /// Tests `device`.
+    #[must_use]
+    pub fn new(device: Arc<dyn Device>) -> Self {
+        Self { device }
+    }
+
+    /// What the device says about itself.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+
+    /// Opens it.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn context(&self) -> Result<Arc<dyn Context>, String> {
+        self.device.create_context().map_err(text)
+    }
+
+    /// Opens it, with a queue in order.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn bench(&self) -> Result<Bench, String> {
+        Bench::new(self.context()?, QueueOrder::InOrder)
+    }
+}
+
+/// An error of a driver as the outcome of a behaviour.
+pub(crate) fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// A length, for behaviours that know that theirs is not zero.
+pub(crate) fn length(bytes: usize) -> Result<NonZeroUsize, String> {
+    NonZeroUsize::new(bytes).ok_or_else(|| "a behaviour asked for no bytes".to_owned())
+}
+
+/// A kernel of [`kernels`], by its name.
+#[derive(Clone)]
+pub struct TestKernel {
+    name: &'static str,
+    kernel: Arc<dyn Kernel>,
+}
+
+/// A context with a queue.
+///
+/// Its methods keep the promises that a queue asks of its callers: what a command uses lives in the
+/// [`Pending`] it returns, and ranges are checked.
+#[derive(Clone)]
+pub struct Bench {
+    /// The context.
+    pub context: Arc<dyn Context>,
+    /// The queue.
+    pub queue: Arc<dyn Queue>,
+}
+
+impl Bench {
+    /// A new queue on `context`.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn new(context: Arc<dyn Context>, order: QueueOrder) -> Result<Self, String> {
+        let queue = context.create_queue(&QueueOptions { order }).map_err(text)?;
+        Ok(Self { context, queue: Arc::from(queue) })
+    }
+
+    /// Another queue on the same context.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn another(&self, order: QueueOrder) -> Result<Self, String> {
+        Self::new(Arc::clone(&self.context), order)
+    }
+
+    /// Memory on the device, aligned to 64 bytes.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn memory(&self, size: usize) -> Result<Arc<dyn Memory>, String> {
+        self.memory_of(MemoryKind::Device, size)
+    }
+
+    /// Memory of a kind, aligned to 64 bytes.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn memory_of(&self, kind: MemoryKind, size: usize) -> Result<Arc<dyn Memory>, String> {
+        Ok(Arc::from(self.context.allocate(kind, length(size)?, 64).map_err(text)?))
+    }
+
+    /// Memory on the device that holds `bytes`.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn holding(&self, bytes: &[u8]) -> Result<Arc<dyn Memory>, String> {
+        let memory = self.memory(bytes.len())?;
+        self.write(&memory, 0, bytes)?;
+        Ok(memory)
+    }
+
+    /// A kernel of [`kernels`].
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn kernel(&self, name: &'static str) -> Result<TestKernel, String> {
+        let program = self.context.build(CodeForm::Spirv64, kernels()?).map_err(text)?;
+        Ok(TestKernel { name, kernel: Arc::from(program.kernel(name).map_err(text)?) })
+    }
+
+    /// Starts a write.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn start_write(
+        &self,
+        target: &Arc<dyn Memory>,
+        offset: usize,
+        bytes: &[u8],
+        after: &[&Pending],
+    ) -> Result<Pending, String> {
+        let (bytes, size) = (bytes.to_vec(), length(bytes.len())?);
+        inside(&**target, offset, size)?;
+        // SAFETY: `Pending` keeps the bytes and the memory until the event completes.
+        let event =
+            unsafe { self.queue.write(&**target, offset, bytes.as_ptr(), size, &events(after)) };
+        Ok(Pending { event: event.map_err(text)?, bytes, memory: vec![Arc::clone(target)] })
+    }
+
+    /// Starts a read; [`Pending::bytes`] has what was read.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn start_read(
+        &self,
+        source: &Arc<dyn Memory>,
+        offset: usize,
+        size: usize,
+        after: &[&Pending],
+    ) -> Result<Pending, String> {
+        let (mut bytes, size) = (vec![0; size], length(size)?);
+        inside(&**source, offset, size)?;
+        // SAFETY: `Pending` keeps the bytes, untouched, and the memory until the event completes.
+        let event =
+            unsafe { self.queue.read(&**source, offset, bytes.as_mut_ptr(), size, &events(after)) };
+        Ok(Pending { event: event.map_err(text)?, bytes, memory: vec![Arc::clone(source)] })
+    }
+
+    /// Starts a fill.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn start_fill(
+        &self,
+        target: &Arc<dyn Memory>,
+        offset: usize,
+        value: u8,
+        size: usize,
+        after: &[&Pending],
+    ) -> Result<Pending, String> {
+        let size = length(size)?;
+        inside(&**target, offset, size)?;
+        // SAFETY: `Pending` keeps the memory until the event completes.
+        let event = unsafe { self.queue.fill(&**target, offset, value, size, &events(after)) };
+        let memory = vec![Arc::clone(target)];
+        Ok(Pending { event: event.map_err(text)?, bytes: Vec::new(), memory })
+    }
+
+    /// Starts a launch of `kernel`.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn start_launch(
+        &self,
+        kernel: &TestKernel,
+        extent: Extent,
+        work: &Work,
+        after: &[&Pending],
+    ) -> Result<Pending, String> {
+        ensure!(work.kernel() == kernel.name, "a behaviour launches another kernel");
+        ensure!(work.fits(extent), "a behaviour launches more items than there is memory for");
+        let event = work.with_arguments(|arguments| {
+            // SAFETY: `Work` has the arguments of its kernel, the items stay inside the memory,
+            // and `Pending` keeps that memory until the event completes.
+            unsafe { self.queue.launch(&*kernel.kernel, extent, arguments, &events(after)) }
+        });
+        Ok(Pending { event: event.map_err(text)?, bytes: Vec::new(), memory: work.memory() })
+    }
+
+    /// Fills all of `target` and drops the event at once; then waits for the queue.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn fill_without_event(&self, target: &Arc<dyn Memory>, value: u8) -> Result<(), String> {
+        // SAFETY: the memory lives until the wait below, which ends after the command has.
+        let event = unsafe { self.queue.fill(&**target, 0, value, target.size(), &[]) };
+        drop(event.map_err(text)?);
+        self.queue.wait().map_err(text)
+    }
+
+    /// Writes and waits.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn write(&self, to: &Arc<dyn Memory>, offset: usize, bytes: &[u8]) -> Result<(), String> {
+        self.start_write(to, offset, bytes, &[])?.wait()
+    }
+
+    /// Reads and waits.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn read(
+        &self,
+        from: &Arc<dyn Memory>,
+        offset: usize,
+        size: usize,
+    ) -> Result<Vec<u8>, String> {
+        self.start_read(from, offset, size, &[])?.bytes()
+    }
+
+    /// Reads all of it and waits.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn read_all(&self, from: &Arc<dyn Memory>) -> Result<Vec<u8>, String> {
+        self.read(from, 0, from.size().get())
+    }
+
+    /// Finds the kernel, launches it once over `size` and waits.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn launch(&self, size: &[usize], work: &Work) -> Result<(), String> {
+        let kernel = self.kernel(work.kernel())?;
+        self.start_launch(&kernel, extent(size), work, &[])?.wait()
+    }
+}
+
+/// The index space of 1 to 3 sizes.
+pub(crate) fn extent(size: &[usize]) -> Extent {
+    let mut all = [1; 3];
+    all[..size.len()].copy_from_slice(size);
+    Extent { dimensions: size.len() as u8, size: all }
+}
+
+fn inside(memory: &dyn Memory, offset: usize, size: NonZeroUsize) -> Result<(), String> {
+    let end = offset.saturating_add(size.get());
+    ensure!(end <= memory.size().get(), "a behaviour copies outside of its memory");
+    Ok(())
+}
+
+fn events<'a>(after: &[&'a Pending]) -> Vec<&'a dyn Event> {
+    after.iter().map(|pending| &*pending.event).collect()
+}
+
+/// A command on its way, with all that it uses. Dropping it waits for it.
+pub struct Pending {
+    event: Box<dyn Event>,
+    bytes: Vec<u8>,
+    memory: Vec<Arc<dyn Memory>>,
+}
+
+impl Pending {
+    /// Its event.
+    #[must_use]
+    pub fn event(&self) -> &dyn Event {
+        &*self.event
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// The driver's word that it failed.
+    pub fn wait(&self) -> Result<(), String> {
+        self.event.wait().map_err(text)
+    }
+
+    /// Waits for a read and gives what it read.
+    ///
+    /// # Errors
+    /// The driver's word that it failed.
+    pub fn bytes(mut self) -> Result<Vec<u8>, String> {
+        self.wait()?;
+        Ok(std::mem::take(&mut self.bytes))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if self.event.wait().is_err() {
+            // Nobody knows whether the command still uses them.
+            std::mem::forget(std::mem::take(&mut self.bytes));
+            std::mem::forget(std::mem::take(&mut self.memory));
+        }
+    }
+}
