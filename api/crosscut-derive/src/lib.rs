@@ -1,1 +1,100 @@
 //! The derive macro for plain data that may live on a device.
+//!
+//! What it promises to the compiler, `DeviceData` and `DeviceCopy`, is checked by the code it
+//! writes: the layout is fixed, every field is plain data itself, and there is no padding.
+
+use proc_macro::TokenStream;
+use proc_macro2::{Span, TokenStream as Tokens};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Data, DeriveInput, Error, Fields, Result, parse_macro_input};
+
+/// Lets a struct live in device memory.
+///
+/// The struct is `Clone + Copy` and `#[repr(C)]` or `#[repr(transparent)]`, its fields are plain
+/// device data themselves, and no bytes lie between or behind them.
+///
+/// ```ignore
+/// #[derive(Clone, Copy, DeviceCopy)]
+/// #[repr(C)]
+/// struct Params { gain: f32, steps: u32 }
+/// ```
+#[proc_macro_derive(DeviceCopy)]
+pub fn derive_device_copy(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn expand(input: &DeriveInput) -> Result<Tokens> {
+    let name = &input.ident;
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(
+            name.span(),
+            "`DeviceCopy` is for structs: not every pattern of bits is a value of an enum or union",
+        ));
+    };
+    if !input.generics.params.is_empty() {
+        return Err(Error::new(
+            input.generics.span(),
+            "`DeviceCopy` cannot be derived for a generic struct: its padding is not known here",
+        ));
+    }
+    if !has_fixed_layout(input)? {
+        return Err(Error::new(
+            name.span(),
+            "`DeviceCopy` needs `#[repr(C)]` or `#[repr(transparent)]`: host and device must agree on the layout",
+        ));
+    }
+    let types: Vec<_> = match &data.fields {
+        Fields::Named(fields) => fields.named.iter().map(|field| &field.ty).collect(),
+        Fields::Unnamed(fields) => fields.unnamed.iter().map(|field| &field.ty).collect(),
+        Fields::Unit => Vec::new(),
+    };
+    let checks = types.iter().map(|field| {
+        // The error, if any, is shown at the field.
+        quote_spanned! { field.span() => let _ = plain::<#field>; }
+    });
+    let no_padding = quote_spanned! { Span::call_site() =>
+        assert!(
+            ::core::mem::size_of::<#name>() == 0 #(+ ::core::mem::size_of::<#types>())*,
+            "`DeviceCopy` needs a struct without padding: order the fields by size or add fields that fill the gaps",
+        );
+    };
+    Ok(quote! {
+        const _: () = {
+            const fn plain<T: ::crosscut::DeviceCopy>() {}
+            #(#checks)*
+            #no_padding
+        };
+        // SAFETY: checked above: every field is plain data and there is no padding between them;
+        // `Copy`, a supertrait of `DeviceCopy`, rules out anything to drop.
+        unsafe impl ::crosscut::DeviceData for #name {
+            type Host = Self;
+            const ATOMIC_WIDTH: usize = 0;
+        }
+        // SAFETY: plain fields have no interior mutability.
+        unsafe impl ::crosscut::DeviceCopy for #name {}
+    })
+}
+
+/// Whether the layout is that of C or of the only field; `packed` is refused.
+fn has_fixed_layout(input: &DeriveInput) -> Result<bool> {
+    let mut fixed = false;
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("C") || meta.path.is_ident("transparent") {
+                fixed = true;
+            } else if meta.path.is_ident("packed") {
+                return Err(meta.error("`DeviceCopy` cannot be derived for a packed struct"));
+            }
+            // `align(16)` and the like: what it pads, the size check finds.
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                content.parse::<Tokens>()?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(fixed)
+}

@@ -1,1 +1,88 @@
-//! Single-source heterogeneous computing on stable Rust: kernels are closures, device globals are statics.
+//! Single-source heterogeneous computing on stable Rust: kernels are closures, device globals are
+//! statics.
+//!
+//! ```
+//! use crosscut::prelude::*;
+//! use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+//!
+//! static COUNTS: DeviceGlobal<[AtomicU32; 26]> = DeviceGlobal::zeroed();
+//!
+//! let queue = Queue::new()?;
+//! let text = queue.upload(b"the quick brown fox")?;
+//! queue.parallel_for(text.len(), &text, |i, text| {
+//!     let letter = text[i].wrapping_sub(b'a') as usize;
+//!     if letter < 26 {
+//!         COUNTS[letter].fetch_add(1, Relaxed);
+//!     }
+//! })?;
+//! let counts: [u32; 26] = queue.read(&COUNTS)?;
+//! assert_eq!(counts[4], 1);
+//! # Ok::<(), crosscut::Error>(())
+//! ```
+//!
+//! Plain `cargo run` runs kernels as native code on the host CPU, on all its cores.
+//! `cargo crosscut run` cuts the device part out of the same program at link time and runs it on an
+//! OpenCL device. `CROSSCUT_DEVICE` chooses.
+//!
+//! # Device globals
+//!
+//! A [`DeviceGlobal`] is a static of which every device and context has its own instance. It starts
+//! with its initial value and lives across launches. The rule:
+//!
+//! **Atomics by name; plain values by argument (`&G`, borrowed for the launch), by copy
+//! (`G.get()`), or, in a single task, by `exclusive()`.**
+//!
+//! ```
+//! use crosscut::prelude::*;
+//!
+//! #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+//! #[repr(C)]
+//! struct Params { gain: f32, steps: u32 }
+//!
+//! static PARAMS: DeviceGlobal<Params> = DeviceGlobal::new(Params { gain: 0.5, steps: 3 });
+//! static LAST: DeviceGlobal<u32> = DeviceGlobal::zeroed();
+//!
+//! let queue = Queue::new()?;
+//! let mut y = queue.zeroed::<f32>(8)?;
+//! queue.for_each(&mut y, &PARAMS, |_, y, params| *y = params.gain)?; // by argument
+//! queue.single_task(LAST.exclusive(), |last| *last = PARAMS.get().steps)?; // exclusively, by copy
+//! assert_eq!(queue.read(&LAST)?, 3);
+//! # Ok::<(), crosscut::Error>(())
+//! ```
+//!
+//! Outside kernels the host uses [`Queue::read`] and [`Queue::write`].
+//!
+//! # Panics
+//!
+//! A panic in a kernel, an index out of bounds for example, is an [`Error`] of kind
+//! [`ErrorKind::Panic`] from [`Event::wait`], or from whatever waits next. It names file, line,
+//! column and item. The queue stays usable.
+
+// The derive macro names this crate by its own name, also in here.
+extern crate self as crosscut;
+
+mod buffer;
+mod kernel;
+mod queue;
+
+pub use buffer::Buffer;
+pub use crosscut_derive::DeviceCopy;
+pub use crosscut_device::{ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive};
+pub use crosscut_runtime::{
+    Backend, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, KernelPanic,
+};
+pub use kernel::{KernelArg, Once, PerItem, Range, View};
+pub use queue::{Queue, devices};
+
+#[doc(hidden)]
+pub use crosscut_device::barrier;
+#[doc(hidden)]
+pub use kernel::Shape;
+
+/// What calls of this crate return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What most programs need: `use crosscut::prelude::*;`.
+pub mod prelude {
+    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue};
+}

@@ -1,1 +1,46 @@
-//! Registry, device-global database, programs, queues, events and memory; all validation.
+//! The runtime: devices, contexts, memory, device globals, programs, queues and events.
+//!
+//! All validation is here: adapters trust what they are given. The way of a launch:
+//!
+//! 1. `queue` and `launch` check ranges and arguments.
+//! 2. On the host CPU the kernel runs as native code, before the call returns.
+//! 3. Elsewhere `program` finds the kernel in the images that `registry` was given before `main`,
+//!    checks and builds them once per context, and `global` makes the instances it uses.
+//! 4. `command` orders it after whatever else uses the same memory.
+//! 5. Whoever waits learns of a panic from the `record` the kernel wrote.
+//!
+//! Invariants:
+//! - No panic crosses a public function, nor the C functions of `registry`.
+//! - Memory is freed only after every command that may touch it has completed.
+//! - A panic of a kernel is told once.
+
+mod bytes;
+mod command;
+mod context;
+mod device;
+mod error;
+mod event;
+mod global;
+mod launch;
+mod memory;
+mod panic;
+mod program;
+mod queue;
+mod record;
+mod registry;
+mod selector;
+
+pub use command::Access;
+pub use context::Context;
+pub use crosscut_adapter_api::{
+    Backend, DeviceInfo, DeviceKind, Extent, NativeEntry, NativeLaunch, NativePanic, Slot,
+};
+pub use device::{Device, Runtime};
+pub use error::{Error, ErrorKind};
+pub use event::Event;
+pub use global::{GlobalHandle, NativeScope};
+pub use launch::{Binding, KernelDefinition, Source};
+pub use memory::Buffer;
+pub use panic::KernelPanic;
+pub use queue::Queue;
+pub use registry::{__crosscut_register, __crosscut_unregister};

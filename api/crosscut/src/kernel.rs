@@ -1,0 +1,27 @@
+//! Kernels: what makes a closure run once per item, on a device and on the host.
+//!
+//! - `argument`: what may be passed, and how a kernel sees it.
+//! - `range`: index spaces.
+//! - `body`: the three ways a closure is called.
+//! - `entry`: the functions the toolchain and the runtime call.
+//! - `native`: panics of native kernels.
+//!
+//! Nothing reachable from the device entry allocates, unwinds, drops or calls through a pointer.
+
+mod argument;
+mod body;
+mod entry;
+mod native;
+mod range;
+mod tuple;
+
+pub(crate) use argument::handle;
+pub use argument::{KernelArg, Once, PerItem, Shape};
+pub(crate) use body::{Direct, Element, Task};
+pub(crate) use entry::launch;
+pub(crate) use native::install_panic_hook;
+pub use range::Range;
+pub(crate) use range::Single;
+
+/// How a kernel of kind `K` sees the argument `A`.
+pub type View<'k, A, K> = <<A as KernelArg<K>>::Shape as Shape<K>>::View<'k>;

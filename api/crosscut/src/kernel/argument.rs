@@ -1,0 +1,434 @@
+//! Arguments of kernels: what is passed, and what arrives.
+
+use core::hint::assert_unchecked;
+use core::marker::PhantomData;
+
+use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, Exclusive, hooks};
+use crosscut_runtime::{Access, Binding, GlobalHandle, Slot, Source};
+
+use crate::{Buffer, Error, Result};
+
+/// The kind of kernels that run once per item.
+#[derive(Clone, Copy, Debug)]
+pub enum PerItem {}
+
+/// The kind of kernels that run once: single tasks.
+#[derive(Clone, Copy, Debug)]
+pub enum Once {}
+
+/// What may be passed to a kernel of kind `K`; `Shape` says how it arrives.
+///
+/// | passed | arrives per item | arrives in a single task |
+/// |---|---|---|
+/// | `()` | `()` | `()` |
+/// | `&Buffer<T>` | `&[T]` | `&[T]` |
+/// | `&mut Buffer<T>` | `&mut T`, this item's own | `&mut [T]` |
+/// | `&GLOBAL` of plain data | `&T` | `&T` |
+/// | `GLOBAL.exclusive()` | | `&mut T` |
+/// | a tuple of up to eight | a tuple | a tuple |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of this kernel",
+    label = "not a kernel argument",
+    note = "pass `&buffer`, `&mut buffer`, `&GLOBAL` (plain data), `()`, or a tuple of up to eight of them; in a single task also `GLOBAL.exclusive()`",
+    note = "plain `Copy` values are captured: use `move |..|` and name them in the closure"
+)]
+pub trait KernelArg<K> {
+    /// The argument without its lifetime.
+    type Shape: Shape<K>;
+
+    /// Adds what the runtime must know. `bindings` live no longer than the argument.
+    #[doc(hidden)]
+    fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
+    where
+        Self: 'a;
+}
+
+/// How an argument arrives in a kernel of kind `K`.
+///
+/// # Safety
+/// `SLOTS` is how many slots it takes, and [`KernelArg::bind`] adds as many bindings, with the
+/// access that the view allows.
+#[doc(hidden)]
+pub unsafe trait Shape<K>: 'static {
+    /// What the closure gets.
+    type View<'k>;
+    /// What a native loop keeps to make views from.
+    type Native: Copy;
+    /// How many slots it takes.
+    const SLOTS: u32;
+
+    /// The view of one item, on a device.
+    ///
+    /// # Safety
+    /// Called in a device entry, once per item; `slot` is the first slot of this argument, `item`
+    /// the linear index of the item.
+    unsafe fn on_device<'k>(slot: u32, item: usize) -> Self::View<'k>;
+
+    /// Prepares views of a native launch.
+    ///
+    /// # Safety
+    /// `slots` begins with this argument's slots, of the right types, valid while views are used.
+    unsafe fn native(slots: &[Slot]) -> Self::Native;
+
+    /// Whether every slice has an element for every item below `end`.
+    fn covers(native: Self::Native, end: usize) -> bool;
+
+    /// Tells the optimiser that every slice has an element for `item`.
+    ///
+    /// # Safety
+    /// [`covers`](Self::covers) held for a larger end.
+    unsafe fn assume(native: Self::Native, item: usize);
+
+    /// The view of one item.
+    ///
+    /// # Safety
+    /// `item` is below the launch's number of items, and no other view of that item is alive.
+    unsafe fn view<'k>(native: Self::Native, item: usize) -> Self::View<'k>;
+}
+
+/// The arguments of one launch, as the runtime wants them.
+#[doc(hidden)]
+pub struct Bindings<'a> {
+    list: Vec<Binding<'a>>,
+    items: Option<usize>,
+}
+
+impl<'a> Bindings<'a> {
+    /// For a launch of `items` items; `None` for a single task.
+    pub(crate) fn new(slots: u32, items: Option<usize>) -> Self {
+        Self { list: Vec::with_capacity(slots as usize), items }
+    }
+
+    pub(crate) fn list(&self) -> &[Binding<'a>] {
+        &self.list
+    }
+
+    fn buffer<T: DeviceData>(&mut self, buffer: &'a Buffer<T>, access: Access) {
+        self.list.push(Binding {
+            source: Source::Buffer(buffer.runtime()),
+            access,
+            length: buffer.len(),
+            align: align_of::<T>(),
+        });
+    }
+
+    fn global<T: DeviceData, P>(&mut self, global: &'static DeviceGlobal<T, P>, access: Access) {
+        self.list.push(Binding {
+            source: Source::Global(handle(global)),
+            access,
+            length: 1,
+            align: align_of::<T>(),
+        });
+    }
+}
+
+/// A global as the runtime knows it.
+pub(crate) fn handle<T: DeviceData, P>(global: &'static DeviceGlobal<T, P>) -> GlobalHandle {
+    let it = global.description();
+    // SAFETY: a `DeviceGlobal` has its storage first and the initial value directly behind it, and
+    // describes its own type; being `'static` it stays where it is.
+    unsafe { GlobalHandle::new(it.address, it.size, it.align, it.atomic_width) }
+}
+
+// SAFETY: no slots, no bindings.
+unsafe impl<K> Shape<K> for () {
+    type View<'k> = ();
+    type Native = ();
+    const SLOTS: u32 = 0;
+
+    #[inline(always)]
+    unsafe fn on_device<'k>(_slot: u32, _item: usize) -> <Self as Shape<K>>::View<'k> {}
+    #[inline(always)]
+    unsafe fn native(_slots: &[Slot]) {}
+    #[inline(always)]
+    fn covers(_native: (), _end: usize) -> bool {
+        true
+    }
+    #[inline(always)]
+    unsafe fn assume(_native: (), _item: usize) {}
+    #[inline(always)]
+    unsafe fn view<'k>(_native: (), _item: usize) -> <Self as Shape<K>>::View<'k> {}
+}
+
+impl<K> KernelArg<K> for () {
+    type Shape = ();
+
+    fn bind<'a>(self, _bindings: &mut Bindings<'a>) -> Result<()>
+    where
+        Self: 'a,
+    {
+        Ok(())
+    }
+}
+
+/// The shape of `&Buffer<T>`.
+#[doc(hidden)]
+pub struct Slice<T>(PhantomData<fn() -> T>);
+
+// SAFETY: one slot and one binding; the view only reads, except through atomics, which are bound
+// for writing.
+unsafe impl<K, T: DeviceData> Shape<K> for Slice<T> {
+    type View<'k> = &'k [T];
+    type Native = (*const T, usize);
+    const SLOTS: u32 = 1;
+
+    #[inline(always)]
+    unsafe fn on_device<'k>(slot: u32, _item: usize) -> &'k [T] {
+        let address = if T::ATOMIC_WIDTH == 0 {
+            hooks::__crosscut_read_argument_address(slot)
+        } else {
+            hooks::__crosscut_argument_address(slot).cast_const()
+        };
+        let length = hooks::__crosscut_argument_length(slot) as usize;
+        // SAFETY: the runtime binds this slot to that many elements, which live and are not
+        // written otherwise while the kernel runs.
+        unsafe { core::slice::from_raw_parts(address.cast(), length) }
+    }
+
+    #[inline(always)]
+    unsafe fn native(slots: &[Slot]) -> (*const T, usize) {
+        (slots[0].address.cast(), slots[0].length)
+    }
+
+    #[inline(always)]
+    fn covers((_, length): (*const T, usize), end: usize) -> bool {
+        end <= length
+    }
+
+    #[inline(always)]
+    unsafe fn assume((_, length): (*const T, usize), item: usize) {
+        // SAFETY: `item` is below an end that the length covers.
+        unsafe { assert_unchecked(item < length) }
+    }
+
+    #[inline(always)]
+    unsafe fn view<'k>((address, length): (*const T, usize), _item: usize) -> &'k [T] {
+        // SAFETY: the slot has that many elements, which live and are not written otherwise while
+        // the launch runs.
+        unsafe { core::slice::from_raw_parts(address, length) }
+    }
+}
+
+impl<K, T: DeviceData> KernelArg<K> for &Buffer<T> {
+    type Shape = Slice<T>;
+
+    fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
+    where
+        Self: 'a,
+    {
+        // Through a shared reference only atomics are written.
+        let access = if T::ATOMIC_WIDTH == 0 { Access::Read } else { Access::Write };
+        bindings.buffer(self, access);
+        Ok(())
+    }
+}
+
+/// The shape of `&mut Buffer<T>`.
+#[doc(hidden)]
+pub struct Written<T>(PhantomData<fn() -> T>);
+
+// SAFETY: one slot, bound for writing; each item gets its own element, and `bind` has checked that
+// there are as many.
+unsafe impl<T: DeviceData> Shape<PerItem> for Written<T> {
+    type View<'k> = &'k mut T;
+    type Native = *mut T;
+    const SLOTS: u32 = 1;
+
+    #[inline(always)]
+    unsafe fn on_device<'k>(slot: u32, item: usize) -> &'k mut T {
+        let address = hooks::__crosscut_argument_address(slot).cast::<T>();
+        // SAFETY: there are as many elements as items.
+        let element = unsafe { address.add(item) };
+        // SAFETY: this item's element is nobody else's.
+        unsafe { &mut *element }
+    }
+
+    #[inline(always)]
+    unsafe fn native(slots: &[Slot]) -> *mut T {
+        slots[0].address.cast()
+    }
+
+    #[inline(always)]
+    fn covers(_native: *mut T, _end: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn assume(_native: *mut T, _item: usize) {}
+
+    #[inline(always)]
+    unsafe fn view<'k>(native: *mut T, item: usize) -> &'k mut T {
+        // SAFETY: there are as many elements as items.
+        let element = unsafe { native.add(item) };
+        // SAFETY: this item's element is nobody else's.
+        unsafe { &mut *element }
+    }
+}
+
+// SAFETY: one slot, bound for writing; a single task is alone with it.
+unsafe impl<T: DeviceData> Shape<Once> for Written<T> {
+    type View<'k> = &'k mut [T];
+    type Native = (*mut T, usize);
+    const SLOTS: u32 = 1;
+
+    #[inline(always)]
+    unsafe fn on_device<'k>(slot: u32, _item: usize) -> &'k mut [T] {
+        let address = hooks::__crosscut_argument_address(slot).cast();
+        let length = hooks::__crosscut_argument_length(slot) as usize;
+        // SAFETY: the runtime binds this slot to that many elements, for this one item alone.
+        unsafe { core::slice::from_raw_parts_mut(address, length) }
+    }
+
+    #[inline(always)]
+    unsafe fn native(slots: &[Slot]) -> (*mut T, usize) {
+        (slots[0].address.cast(), slots[0].length)
+    }
+
+    #[inline(always)]
+    fn covers(_native: (*mut T, usize), _end: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn assume(_native: (*mut T, usize), _item: usize) {}
+
+    #[inline(always)]
+    unsafe fn view<'k>((address, length): (*mut T, usize), _item: usize) -> &'k mut [T] {
+        // SAFETY: the slot has that many elements, for this one item alone.
+        unsafe { core::slice::from_raw_parts_mut(address, length) }
+    }
+}
+
+impl<T: DeviceData> KernelArg<PerItem> for &mut Buffer<T> {
+    type Shape = Written<T>;
+
+    fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
+    where
+        Self: 'a,
+    {
+        // Every item owns one element: what is left over, on either side, is a mistake.
+        if let Some(items) = bindings.items
+            && items != self.len()
+        {
+            return Err(Error::invalid(
+                format!("a range of {items} items over a `&mut` buffer of {} elements", self.len()),
+                "make both equal, or use `for_each`, which takes the range from the buffer",
+            ));
+        }
+        bindings.buffer(self, Access::Write);
+        Ok(())
+    }
+}
+
+impl<T: DeviceData> KernelArg<Once> for &mut Buffer<T> {
+    type Shape = Written<T>;
+
+    fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
+    where
+        Self: 'a,
+    {
+        bindings.buffer(self, Access::Write);
+        Ok(())
+    }
+}
+
+/// The shape of `&GLOBAL`.
+#[doc(hidden)]
+pub struct Lent<T>(PhantomData<fn() -> T>);
+
+// SAFETY: one slot, bound for reading; plain data, so the view only reads.
+unsafe impl<K, T: DeviceCopy> Shape<K> for Lent<T> {
+    type View<'k> = &'k T;
+    type Native = *const T;
+    const SLOTS: u32 = 1;
+
+    #[inline(always)]
+    unsafe fn on_device<'k>(slot: u32, _item: usize) -> &'k T {
+        let address = hooks::__crosscut_read_argument_address(slot).cast::<T>();
+        // SAFETY: the runtime binds this slot to the global's instance, and nobody writes it while
+        // the kernel runs.
+        unsafe { &*address }
+    }
+
+    #[inline(always)]
+    unsafe fn native(slots: &[Slot]) -> *const T {
+        slots[0].address.cast()
+    }
+
+    #[inline(always)]
+    fn covers(_native: *const T, _end: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn assume(_native: *const T, _item: usize) {}
+
+    #[inline(always)]
+    unsafe fn view<'k>(native: *const T, _item: usize) -> &'k T {
+        // SAFETY: the slot is the global's instance, and nobody writes it while the launch runs.
+        unsafe { &*native }
+    }
+}
+
+impl<K, T: DeviceCopy, P: 'static> KernelArg<K> for &'static DeviceGlobal<T, P> {
+    type Shape = Lent<T>;
+
+    fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
+    where
+        Self: 'a,
+    {
+        bindings.global(self, Access::Read);
+        Ok(())
+    }
+}
+
+/// The shape of `GLOBAL.exclusive()`.
+#[doc(hidden)]
+pub struct Owned<T>(PhantomData<fn() -> T>);
+
+// SAFETY: one slot, bound for writing; a single task is alone with it.
+unsafe impl<T: DeviceCopy> Shape<Once> for Owned<T> {
+    type View<'k> = &'k mut T;
+    type Native = *mut T;
+    const SLOTS: u32 = 1;
+
+    #[inline(always)]
+    unsafe fn on_device<'k>(slot: u32, _item: usize) -> &'k mut T {
+        let address = hooks::__crosscut_argument_address(slot).cast::<T>();
+        // SAFETY: the runtime binds this slot to the global's instance, refuses kernels that reach
+        // the global otherwise, and there is one item.
+        unsafe { &mut *address }
+    }
+
+    #[inline(always)]
+    unsafe fn native(slots: &[Slot]) -> *mut T {
+        slots[0].address.cast()
+    }
+
+    #[inline(always)]
+    fn covers(_native: *mut T, _end: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn assume(_native: *mut T, _item: usize) {}
+
+    #[inline(always)]
+    unsafe fn view<'k>(native: *mut T, _item: usize) -> &'k mut T {
+        // SAFETY: the slot is the global's instance; the launch runs alone in its context and using
+        // the global by name panics.
+        unsafe { &mut *native }
+    }
+}
+
+impl<T: DeviceCopy, P: 'static> KernelArg<Once> for Exclusive<T, P> {
+    type Shape = Owned<T>;
+
+    fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
+    where
+        Self: 'a,
+    {
+        bindings.global(self.global(), Access::Write);
+        Ok(())
+    }
+}

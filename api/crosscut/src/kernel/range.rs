@@ -1,0 +1,278 @@
+//! Index spaces, and the loops over them on the host.
+
+use core::hint::assert_unchecked;
+use core::ops;
+
+use crosscut_device::{hooks, place};
+
+use super::argument::Shape;
+use super::body::Body;
+
+/// What a kernel runs over: `usize` or `[usize; D]` with `D` of 1 to 3, the last one fastest.
+pub trait Range: Sealed {}
+
+impl<R: Sealed> Range for R {}
+
+/// The part of [`Range`] that is nobody's business.
+#[doc(hidden)]
+pub trait Sealed: Copy + 'static {
+    /// The index a kernel gets.
+    type Item;
+    /// 0 for a single task.
+    const DIMENSIONS: u8;
+
+    /// The extents, 1 beyond the dimensions.
+    fn size(self) -> [usize; 3];
+
+    /// This item and its linear index, on a device.
+    fn on_device() -> (Self::Item, usize);
+
+    /// Calls `body` for every linear index of `range`, in order. `at` is the index of the item that
+    /// unwound, if one does.
+    ///
+    /// # Safety
+    /// `native` was made for this launch, whose extents are `size`; `range` lies inside and no item
+    /// of it runs elsewhere.
+    unsafe fn run<S: Shape<K>, K, B: Body<Self::Item, S, K>>(
+        body: &B,
+        native: S::Native,
+        size: [usize; 3],
+        range: ops::Range<usize>,
+        at: &mut usize,
+    );
+}
+
+/// Holds the index of a loop. Where the loop unwinds, its drop says how far it had come; otherwise
+/// it is forgotten, and the index can live in a register.
+struct At<'a> {
+    index: usize,
+    at: &'a mut usize,
+}
+
+impl Drop for At<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.at = self.index;
+    }
+}
+
+#[inline(always)]
+fn id(dimension: u32) -> usize {
+    hooks::__crosscut_global_id(dimension) as usize
+}
+
+#[inline(always)]
+fn size(dimension: u32) -> usize {
+    hooks::__crosscut_global_size(dimension) as usize
+}
+
+/// One row of consecutive items. With `KNOWN`, every slice covers them and globals are the statics:
+/// both checks then fold away, and what is left can be vectorised.
+///
+/// # Safety
+/// As [`Sealed::run`]; `KNOWN` only if both hold.
+#[inline(always)]
+unsafe fn row<I, S: Shape<K>, K, B: Body<I, S, K>, const KNOWN: bool>(
+    body: &B,
+    native: S::Native,
+    range: ops::Range<usize>,
+    at: &mut usize,
+    item: impl Fn(usize) -> I,
+) {
+    let mut here = At { index: range.start, at };
+    while here.index < range.end {
+        let index = here.index;
+        if KNOWN {
+            // SAFETY: the caller says so.
+            unsafe { S::assume(native, index) };
+            let statics = place::in_statics();
+            // SAFETY: the caller says so, and the place does not change while a kernel runs.
+            unsafe { assert_unchecked(statics) };
+        }
+        // SAFETY: inside the launch, and the view of each item is made once.
+        let view = unsafe { S::view(native, index) };
+        body.call(item(index), view);
+        here.index = index + 1;
+    }
+    core::mem::forget(here);
+}
+
+/// # Safety
+/// As [`Sealed::run`], for one dimension.
+#[inline(always)]
+unsafe fn line<I, S: Shape<K>, K, B: Body<I, S, K>>(
+    body: &B,
+    native: S::Native,
+    range: ops::Range<usize>,
+    at: &mut usize,
+    item: impl Fn(usize) -> I,
+) {
+    if S::covers(native, range.end) && place::in_statics() {
+        // SAFETY: passed on, and both were just asked for.
+        unsafe { row::<I, S, K, B, true>(body, native, range, at, item) }
+    } else {
+        // SAFETY: passed on.
+        unsafe { row::<I, S, K, B, false>(body, native, range, at, item) }
+    }
+}
+
+impl Sealed for usize {
+    type Item = usize;
+    const DIMENSIONS: u8 = 1;
+
+    fn size(self) -> [usize; 3] {
+        [self, 1, 1]
+    }
+
+    #[inline(always)]
+    fn on_device() -> (usize, usize) {
+        (id(0), id(0))
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Shape<K>, K, B: Body<usize, S, K>>(
+        body: &B,
+        native: S::Native,
+        _size: [usize; 3],
+        range: ops::Range<usize>,
+        at: &mut usize,
+    ) {
+        // SAFETY: passed on.
+        unsafe { line::<usize, S, K, B>(body, native, range, at, |index| index) }
+    }
+}
+
+impl Sealed for [usize; 1] {
+    type Item = [usize; 1];
+    const DIMENSIONS: u8 = 1;
+
+    fn size(self) -> [usize; 3] {
+        [self[0], 1, 1]
+    }
+
+    #[inline(always)]
+    fn on_device() -> ([usize; 1], usize) {
+        ([id(0)], id(0))
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Shape<K>, K, B: Body<[usize; 1], S, K>>(
+        body: &B,
+        native: S::Native,
+        _size: [usize; 3],
+        range: ops::Range<usize>,
+        at: &mut usize,
+    ) {
+        // SAFETY: passed on.
+        unsafe { line::<[usize; 1], S, K, B>(body, native, range, at, |index| [index]) }
+    }
+}
+
+/// Cuts `range` into rows of `columns` items: one division for all of them.
+#[inline(always)]
+fn rows(columns: usize, range: ops::Range<usize>, mut row: impl FnMut(usize, ops::Range<usize>)) {
+    let mut number = range.start / columns;
+    let mut start = range.start;
+    while start < range.end {
+        let end = range.end.min((number + 1) * columns);
+        row(number, start..end);
+        start = end;
+        number += 1;
+    }
+}
+
+impl Sealed for [usize; 2] {
+    type Item = [usize; 2];
+    const DIMENSIONS: u8 = 2;
+
+    fn size(self) -> [usize; 3] {
+        [self[0], self[1], 1]
+    }
+
+    #[inline(always)]
+    fn on_device() -> ([usize; 2], usize) {
+        let item = [id(0), id(1)];
+        (item, item[0].wrapping_mul(size(1)).wrapping_add(item[1]))
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Shape<K>, K, B: Body<[usize; 2], S, K>>(
+        body: &B,
+        native: S::Native,
+        size: [usize; 3],
+        range: ops::Range<usize>,
+        at: &mut usize,
+    ) {
+        let columns = size[1];
+        rows(columns, range, |number, range| {
+            let first = number * columns;
+            let item = |index| [number, index - first];
+            // SAFETY: passed on, row by row.
+            unsafe { line::<[usize; 2], S, K, B>(body, native, range, at, item) }
+        });
+    }
+}
+
+impl Sealed for [usize; 3] {
+    type Item = [usize; 3];
+    const DIMENSIONS: u8 = 3;
+
+    fn size(self) -> [usize; 3] {
+        self
+    }
+
+    #[inline(always)]
+    fn on_device() -> ([usize; 3], usize) {
+        let item = [id(0), id(1), id(2)];
+        let row = item[0].wrapping_mul(size(1)).wrapping_add(item[1]);
+        (item, row.wrapping_mul(size(2)).wrapping_add(item[2]))
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Shape<K>, K, B: Body<[usize; 3], S, K>>(
+        body: &B,
+        native: S::Native,
+        size: [usize; 3],
+        range: ops::Range<usize>,
+        at: &mut usize,
+    ) {
+        let [_, height, columns] = size;
+        rows(columns, range, |number, range| {
+            let first = number * columns;
+            let (plane, row) = (number / height, number % height);
+            let item = |index| [plane, row, index - first];
+            // SAFETY: passed on, row by row.
+            unsafe { line::<[usize; 3], S, K, B>(body, native, range, at, item) }
+        });
+    }
+}
+
+/// The range of a single task.
+#[derive(Clone, Copy)]
+pub(crate) struct Single;
+
+impl Sealed for Single {
+    type Item = ();
+    const DIMENSIONS: u8 = 0;
+
+    fn size(self) -> [usize; 3] {
+        [1, 1, 1]
+    }
+
+    #[inline(always)]
+    fn on_device() -> ((), usize) {
+        ((), 0)
+    }
+
+    #[inline(always)]
+    unsafe fn run<S: Shape<K>, K, B: Body<(), S, K>>(
+        body: &B,
+        native: S::Native,
+        _size: [usize; 3],
+        range: ops::Range<usize>,
+        at: &mut usize,
+    ) {
+        // SAFETY: passed on.
+        unsafe { row::<(), S, K, B, false>(body, native, range, at, |_| ()) }
+    }
+}

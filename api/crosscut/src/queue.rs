@@ -1,0 +1,268 @@
+//! Queues: where programs begin.
+
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+
+use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, place};
+use crosscut_runtime::Runtime;
+
+use crate::kernel::{
+    self, Direct, Element, KernelArg, Once, PerItem, Range, Single, Task, View, handle,
+    install_panic_hook,
+};
+use crate::{Buffer, Context, Device, Error, Event, Result};
+
+/// The devices that `CROSSCUT_DEVICE` accepts; all without it.
+///
+/// ```
+/// for device in crosscut::devices()? {
+///     println!("{} ({})", device.name(), device.backend());
+/// }
+/// # Ok::<(), crosscut::Error>(())
+/// ```
+///
+/// # Errors
+/// The selector cannot be read or accepts no device; the message lists what there is.
+pub fn devices() -> Result<Vec<Device>> {
+    runtime().devices()
+}
+
+/// The one runtime of the process. It is never taken down: work in flight at exit needs nothing
+/// from it any more, and static destructors may still use it.
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| Runtime::new(crosscut_adapters::all()))
+}
+
+/// A sequence of commands on one device, each starting when the one before has completed.
+///
+/// Kernels are closures. They may capture `Copy` values and use whatever is passed as argument;
+/// [`KernelArg`] has the table. Threads may share a queue. Commands of different queues that use
+/// the same buffer or global wait for one another.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[1.0f32, 2.0, 3.0])?;
+/// let mut y = queue.zeroed::<f32>(3)?;
+/// let a = 2.0;
+/// queue.for_each(&mut y, &x, move |i, y, x| *y = a * x[i])?;
+/// assert_eq!(queue.download(&y)?, [2.0, 4.0, 6.0]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
+pub struct Queue {
+    queue: crosscut_runtime::Queue,
+}
+
+impl Queue {
+    /// A queue on the best device; `CROSSCUT_DEVICE` chooses another (`host`, `opencl:gpu`, in the
+    /// syntax of `ONEAPI_DEVICE_SELECTOR`, which counts too).
+    ///
+    /// # Errors
+    /// There is no such device, or the driver refuses.
+    pub fn new() -> Result<Self> {
+        Self::on(&runtime().default_device()?)
+    }
+
+    /// A queue on this device, in its default context.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn on(device: &Device) -> Result<Self> {
+        Self::in_context(device.default_context()?)
+    }
+
+    /// A queue in this context.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn in_context(context: &Context) -> Result<Self> {
+        install_panic_hook();
+        Ok(Self { queue: crosscut_runtime::Queue::new(context)? })
+    }
+
+    /// The device its commands run on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.queue.context().device()
+    }
+
+    /// The context its commands run in.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        self.queue.context()
+    }
+
+    /// A new buffer with a copy of `data`.
+    ///
+    /// # Errors
+    /// Not enough memory, or the driver's refusal.
+    pub fn upload<T: DeviceCopy>(&self, data: &[T]) -> Result<Buffer<T>> {
+        self.outside_kernels()?;
+        let mut buffer = Buffer::uninitialised(self.context(), data.len())?;
+        // SAFETY: a slice has its bytes, and nobody else knows the buffer yet.
+        unsafe { self.queue.write(buffer.runtime_mut(), data.as_ptr().cast(), size_of_val(data)) }?;
+        Ok(buffer)
+    }
+
+    /// A new buffer of `len` zeros.
+    ///
+    /// # Errors
+    /// Not enough memory, or the driver's refusal.
+    pub fn zeroed<T: DeviceData>(&self, len: usize) -> Result<Buffer<T>> {
+        self.outside_kernels()?;
+        let mut buffer = Buffer::uninitialised(self.context(), len)?;
+        self.queue.zero(buffer.runtime_mut())?;
+        Ok(buffer)
+    }
+
+    /// A copy of a buffer's elements; plain values for atomics. Waits for what writes the buffer.
+    ///
+    /// # Errors
+    /// A kernel panicked, the buffer is of another context, or the driver refuses.
+    pub fn download<T: DeviceData>(&self, buffer: &Buffer<T>) -> Result<Vec<T::Host>> {
+        self.outside_kernels()?;
+        let mut data: Vec<T::Host> = Vec::with_capacity(buffer.len());
+        let size = buffer.len() * size_of::<T>();
+        // SAFETY: the vector has room for `len` elements, which are as large on the host, and the
+        // width is that of the type.
+        unsafe {
+            self.queue.read(buffer.runtime(), data.as_mut_ptr().cast(), size, T::ATOMIC_WIDTH)
+        }?;
+        // SAFETY: all bytes were just written, and any are valid.
+        unsafe { data.set_len(buffer.len()) };
+        Ok(data)
+    }
+
+    /// The value of a device global; plain values for atomics. Waits for the kernels that write it.
+    ///
+    /// # Errors
+    /// A kernel panicked, or the driver refuses.
+    pub fn read<T: DeviceData, P>(&self, global: &'static DeviceGlobal<T, P>) -> Result<T::Host> {
+        self.outside_kernels()?;
+        let mut value = MaybeUninit::<T::Host>::uninit();
+        // SAFETY: there is room for a value, which is as large on the host.
+        unsafe { self.queue.read_global(handle(global), value.as_mut_ptr().cast()) }?;
+        // SAFETY: all bytes were just written, and any are valid.
+        Ok(unsafe { value.assume_init() })
+    }
+
+    /// Sets a device global on this queue's device. Waits for the kernels that use it.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn write<T: DeviceData, P>(
+        &self,
+        global: &'static DeviceGlobal<T, P>,
+        value: &T::Host,
+    ) -> Result<Event> {
+        self.outside_kernels()?;
+        // SAFETY: a value has its bytes, and any are valid for the global's type.
+        unsafe { self.queue.write_global(handle(global), std::ptr::from_ref(value).cast()) }
+    }
+
+    /// Runs `kernel` once for every index of `range`: `usize` or `[usize; D]` with `D` of 1 to 3.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut table = queue.zeroed::<u32>(6)?;
+    /// queue.parallel_for([2, 3], &mut table, |[y, x], cell| *cell = (10 * y + x) as u32)?;
+    /// assert_eq!(queue.download(&table)?, [0, 1, 2, 10, 11, 12]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A `&mut` buffer has another length than the range, the range is too large, an argument is of
+    /// another context, or the driver refuses. A panic of the kernel comes from the event's
+    /// [`wait`](Event::wait), or from whatever waits next.
+    pub fn parallel_for<R, A, F>(&self, range: R, arguments: A, kernel: F) -> Result<Event>
+    where
+        R: Range,
+        A: KernelArg<PerItem>,
+        F: for<'k> Fn(R::Item, View<'k, A, PerItem>) + Copy + Send + 'static,
+    {
+        self.outside_kernels()?;
+        kernel::launch::<R, A, PerItem, Direct<F>>(&self.queue, range, arguments, Direct(kernel))
+    }
+
+    /// Runs `kernel` once for every element of `buffer`, with its index, the element and the
+    /// arguments.
+    ///
+    /// # Errors
+    /// As [`parallel_for`](Self::parallel_for).
+    pub fn for_each<T, A, F>(
+        &self,
+        buffer: &mut Buffer<T>,
+        arguments: A,
+        kernel: F,
+    ) -> Result<Event>
+    where
+        T: DeviceData,
+        A: KernelArg<PerItem>,
+        F: for<'k> Fn(usize, &'k mut T, View<'k, A, PerItem>) + Copy + Send + 'static,
+    {
+        self.outside_kernels()?;
+        let range = buffer.len();
+        let arguments = (buffer, arguments);
+        kernel::launch::<usize, (&mut Buffer<T>, A), PerItem, Element<F>>(
+            &self.queue,
+            range,
+            arguments,
+            Element(kernel),
+        )
+    }
+
+    /// Runs `kernel` once. `&mut buffer` arrives as `&mut [T]`, `GLOBAL.exclusive()` as `&mut T`.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// static TOTAL: DeviceGlobal<u64> = DeviceGlobal::zeroed();
+    ///
+    /// let queue = Queue::new()?;
+    /// let x = queue.upload(&[1u64, 2, 3])?;
+    /// queue.single_task((&x, TOTAL.exclusive()), |(x, total)| *total += x.iter().sum::<u64>())?;
+    /// assert_eq!(queue.read(&TOTAL)?, 6);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`parallel_for`](Self::parallel_for).
+    pub fn single_task<A, F>(&self, arguments: A, kernel: F) -> Result<Event>
+    where
+        A: KernelArg<Once>,
+        F: for<'k> Fn(View<'k, A, Once>) + Copy + Send + 'static,
+    {
+        self.outside_kernels()?;
+        kernel::launch::<Single, A, Once, Task<F>>(&self.queue, Single, arguments, Task(kernel))
+    }
+
+    /// Blocks until every command submitted so far has completed.
+    ///
+    /// # Errors
+    /// A command failed, or a kernel panicked and nobody has been told.
+    pub fn wait(&self) -> Result<()> {
+        self.outside_kernels()?;
+        self.queue.wait()
+    }
+
+    /// A kernel that waits for commands behind itself would wait for ever.
+    fn outside_kernels(&self) -> Result<()> {
+        if place::inside_kernel() {
+            return Err(Error::invalid(
+                "a queue is used inside a kernel",
+                "submit from the host program, after the kernel",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("device", self.device()).finish_non_exhaustive()
+    }
+}

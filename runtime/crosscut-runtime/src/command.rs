@@ -1,0 +1,136 @@
+//! Submitted commands, and who must wait for which.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crosscut_adapter_api as adapter;
+
+use crate::Error;
+use crate::record::Watch;
+
+/// A command that was submitted to a queue.
+pub(crate) struct Command {
+    /// The queue's number: commands of one queue run in order.
+    pub(crate) queue: u64,
+    pub(crate) event: Box<dyn adapter::Event>,
+    outcome: Mutex<Outcome>,
+}
+
+/// What is to be told about a command once it has completed.
+pub(crate) enum Outcome {
+    /// Nothing, or it has been told.
+    Settled,
+    /// This.
+    Failed(Error),
+    /// Whatever the kernel wrote into its panic record.
+    Watched(Watch),
+}
+
+impl Command {
+    pub(crate) fn new(queue: u64, event: Box<dyn adapter::Event>, outcome: Outcome) -> Arc<Self> {
+        Arc::new(Self { queue, event, outcome: Mutex::new(outcome) })
+    }
+
+    /// Blocks until it has completed, and tells of its panic if nobody has been told yet.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        self.event.wait().map_err(|error| Error::driver("a command failed", error))?;
+        self.settle()
+    }
+
+    pub(crate) fn is_complete(&self) -> Result<bool, Error> {
+        self.event.is_complete().map_err(|error| Error::driver("a command failed", error))
+    }
+
+    /// Tells of the panic of a command that has completed, once.
+    pub(crate) fn settle(&self) -> Result<(), Error> {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *outcome, Outcome::Settled) {
+            Outcome::Settled => Ok(()),
+            Outcome::Failed(error) => Err(error),
+            Outcome::Watched(watch) => watch.take().map_or(Ok(()), Err),
+        }
+    }
+
+    /// Whether it has completed and there is nothing more to be told about it. Tells nothing.
+    pub(crate) fn is_done_and_clean(&self) -> bool {
+        if !matches!(self.event.is_complete(), Ok(true)) {
+            return false;
+        }
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Outcome::Watched(watch) = &*outcome
+            && watch.is_clean()
+        {
+            // Dropping the watch gives its record back.
+            *outcome = Outcome::Settled;
+        }
+        matches!(*outcome, Outcome::Settled)
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        // Its record is used again as soon as it is given back: not while the kernel may write it.
+        if let Outcome::Watched(_) = self.outcome.get_mut().unwrap_or_else(PoisonError::into_inner)
+        {
+            let _ = self.event.wait();
+        }
+    }
+}
+
+/// What a command does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads it, beside others.
+    Read,
+    /// Writes it, alone.
+    Write,
+}
+
+/// The commands that still matter to whoever uses some memory next.
+#[derive(Default)]
+pub(crate) struct Uses {
+    write: Option<Arc<Command>>,
+    /// Since that write; at most one per queue, because queues run in order.
+    reads: Vec<Arc<Command>>,
+}
+
+impl Uses {
+    /// Adds to `after` what a new command of `queue` with this access must wait for.
+    pub(crate) fn collect(&self, access: Access, queue: u64, after: &mut Vec<Arc<Command>>) {
+        let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
+        for command in self.write.iter().chain(reads) {
+            if command.queue != queue && !after.iter().any(|known| Arc::ptr_eq(known, command)) {
+                after.push(Arc::clone(command));
+            }
+        }
+    }
+
+    /// Notes a new command, submitted after everything that [`collect`](Self::collect) gave.
+    pub(crate) fn note(&mut self, access: Access, command: &Arc<Command>) {
+        match access {
+            Access::Write => {
+                self.reads.clear();
+                self.write = Some(Arc::clone(command));
+            }
+            Access::Read => {
+                let same = self.reads.iter_mut().find(|read| read.queue == command.queue);
+                match same {
+                    Some(read) => *read = Arc::clone(command),
+                    None => self.reads.push(Arc::clone(command)),
+                }
+            }
+        }
+    }
+
+    /// Blocks until no command uses the memory any more.
+    pub(crate) fn wait(&self) {
+        for command in self.write.iter().chain(&self.reads) {
+            // A failed command does not use memory either.
+            let _ = command.event.wait();
+        }
+    }
+
+    /// The last write.
+    pub(crate) fn last_write(&self) -> Option<Arc<Command>> {
+        self.write.clone()
+    }
+}

@@ -1,0 +1,131 @@
+//! Contexts: a device opened, with its own memory, globals and built programs.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use crosscut_adapter_api::{self as adapter, MemoryKind};
+
+use crate::device::Device;
+use crate::global::Globals;
+use crate::memory::{Allocation, allocate};
+use crate::program::Kernels;
+use crate::record::Records;
+use crate::{Error, ErrorKind};
+
+/// A device opened. Copies are the same context.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+pub(crate) struct Inner {
+    // Before `adapter`: memory is given back while the context is still there.
+    pub(crate) globals: Globals,
+    pub(crate) kernels: Kernels,
+    pub(crate) records: Records,
+    spare: OnceLock<Arc<Allocation>>,
+    /// Held from looking up whom a command waits for until it is noted where others look.
+    pub(crate) submit: Mutex<()>,
+    native_lock: RwLock<()>,
+    default: bool,
+    native: bool,
+    pub(crate) adapter: Arc<dyn adapter::Context>,
+    device: Device,
+}
+
+/// The lock of every native default context: their globals are the statics themselves, of which
+/// there is one set in the process.
+static STATICS_LOCK: RwLock<()> = RwLock::new(());
+
+impl Context {
+    pub(crate) fn create(device: &Device, default: bool) -> Result<Self, Error> {
+        let adapter = device.adapter().create_context().map_err(|error| {
+            Error::driver(format!("opening `{}` ({})", device.info().name, device.backend()), error)
+        })?;
+        Ok(Self(Arc::new(Inner {
+            globals: Globals::default(),
+            kernels: Kernels::default(),
+            records: Records::default(),
+            spare: OnceLock::new(),
+            submit: Mutex::new(()),
+            native_lock: RwLock::new(()),
+            default,
+            native: device.is_native(),
+            adapter,
+            device: device.clone(),
+        })))
+    }
+
+    /// The device it opened.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    /// Refuses what belongs to another context.
+    pub(crate) fn owns(&self, other: &Self, what: &str) -> Result<(), Error> {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return Ok(());
+        }
+        let (ours, theirs) = (&self.device().info().name, &other.device().info().name);
+        Err(Error::new(
+            ErrorKind::Invalid,
+            format!(
+                "{what} belongs to another context (on `{theirs}`) than the queue (on `{ours}`)"
+            ),
+        )
+        .with_help("use it with a queue of the context it was made in"))
+    }
+
+    /// Whether kernels run as native code.
+    pub(crate) fn is_native(&self) -> bool {
+        self.0.native
+    }
+
+    /// Whether a global's instance here is the static itself.
+    pub(crate) fn uses_statics(&self) -> bool {
+        self.0.native && self.0.default
+    }
+
+    /// Native code uses globals nobody told of: kernels hold this for reading, whoever writes a
+    /// plain global holds it for writing.
+    pub(crate) fn native_lock(&self) -> &RwLock<()> {
+        if self.uses_statics() { &STATICS_LOCK } else { &self.0.native_lock }
+    }
+
+    /// Memory to point at where an argument is empty, because no argument is ever null.
+    pub(crate) fn spare(&self) -> Result<&Allocation, Error> {
+        if let Some(spare) = self.0.spare.get() {
+            return Ok(spare);
+        }
+        // 64 bytes are aligned for everything a kernel may think it points at.
+        const SIZE: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+        let spare = allocate(self, MemoryKind::Device, SIZE, SIZE.get())?;
+        Ok(self.0.spare.get_or_init(|| spare))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.native {
+            self.globals.retire();
+        }
+    }
+}
+
+impl PartialEq for Context {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Context {}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("device", &self.0.device).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,294 @@
+//! The devices there are, and which one is used by default.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crosscut_adapter_api::DeviceKind;
+use crosscut_adapter_api::{self as adapter, Absence, Adapter, Backend, CodeForm, DeviceInfo};
+
+use crate::context::Context;
+use crate::selector::Selector;
+use crate::{Error, ErrorKind, registry};
+
+/// The environment variables with a selector, the first one set counts.
+const SELECTORS: [&str; 2] = ["CROSSCUT_DEVICE", "ONEAPI_DEVICE_SELECTOR"];
+
+/// All adapters and their devices. A program has one; it lives until the process ends.
+pub struct Runtime {
+    adapters: Vec<Listed>,
+}
+
+struct Listed {
+    adapter: Arc<dyn Adapter>,
+    /// Asked for once, and only if somebody wants to know: it loads the driver.
+    devices: OnceLock<Result<Vec<Device>, Absence>>,
+}
+
+/// A device. Copies are the same device.
+#[derive(Clone)]
+pub struct Device(Arc<Inner>);
+
+struct Inner {
+    device: Arc<dyn adapter::Device>,
+    backend: Backend,
+    index: usize,
+    context: OnceLock<Context>,
+}
+
+/// Where a selector came from.
+struct Chosen {
+    variable: &'static str,
+    text: String,
+}
+
+impl Runtime {
+    /// A runtime over these adapters. None of them is asked for anything yet.
+    #[must_use]
+    pub fn new(adapters: Vec<Arc<dyn Adapter>>) -> Self {
+        let listed = |adapter| Listed { adapter, devices: OnceLock::new() };
+        Self { adapters: adapters.into_iter().map(listed).collect() }
+    }
+
+    /// The devices that the selector in the environment accepts; all without one.
+    ///
+    /// # Errors
+    /// The selector cannot be read or accepts no device.
+    pub fn devices(&self) -> Result<Vec<Device>, Error> {
+        match chosen() {
+            Some(chosen) => self.selected(&chosen),
+            None => Ok(self.adapters.iter().flat_map(Listed::found).cloned().collect()),
+        }
+    }
+
+    /// The best device that can run this program's kernels, among those the selector accepts.
+    ///
+    /// # Errors
+    /// The selector cannot be read, accepts no device, or accepts none that can run them.
+    pub fn default_device(&self) -> Result<Device, Error> {
+        let chosen = chosen();
+        // Without images only native code runs: no driver needs to be loaded to find that out.
+        if chosen.is_none() && !registry::has_images() {
+            let native =
+                self.adapters.iter().filter(|listed| listed.adapter.backend() == Backend::Host);
+            if let Some(device) = native.flat_map(Listed::found).next() {
+                return Ok(device.clone());
+            }
+        }
+        let devices = match &chosen {
+            Some(chosen) => self.selected(chosen)?,
+            None => self.devices()?,
+        };
+        let mut refusal = None;
+        let mut best: Option<(u8, Device)> = None;
+        for device in devices {
+            match device.runs_this_program() {
+                Ok(()) => {
+                    let rank = device.rank();
+                    if best.as_ref().is_none_or(|(known, _)| rank > *known) {
+                        best = Some((rank, device));
+                    }
+                }
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        match (best, refusal) {
+            (Some((_, device)), _) => Ok(device),
+            (None, Some(refusal)) => Err(refusal),
+            (None, None) => Err(Error::new(
+                ErrorKind::NoDevice,
+                format!("there is no device\n{}", self.overview(|_| true)),
+            )),
+        }
+    }
+
+    fn selected(&self, chosen: &Chosen) -> Result<Vec<Device>, Error> {
+        let Chosen { variable, text } = chosen;
+        let selector = Selector::parse(text).map_err(|why| {
+            Error::new(
+                ErrorKind::NoDevice,
+                format!("{variable}=`{text}` cannot be read: {why}\n{}", self.overview(|_| true)),
+            )
+            .with_help(format!(
+                "set {variable} to one of these, for example `host` or `opencl:cpu`"
+            ))
+        })?;
+        let devices: Vec<Device> = self
+            .adapters
+            .iter()
+            .filter(|listed| selector.may_accept(listed.adapter.backend()))
+            .flat_map(Listed::found)
+            .filter(|device| selector.accepts(device.backend(), device.info().kind, device.0.index))
+            .cloned()
+            .collect();
+        if devices.is_empty() {
+            return Err(Error::new(
+                ErrorKind::NoDevice,
+                format!("{variable}=`{text}` accepts no device\n{}", self.overview(|_| true)),
+            )
+            .with_help(format!("unset {variable}, or set it to one of these")));
+        }
+        Ok(devices)
+    }
+
+    /// What exists, and why the rest does not: one line per device or empty back end.
+    fn overview(&self, wanted: impl Fn(Backend) -> bool) -> String {
+        let mut text = String::from("  there are:");
+        for listed in self.adapters.iter().filter(|listed| wanted(listed.adapter.backend())) {
+            let backend = listed.adapter.backend();
+            match listed.devices() {
+                Ok(devices) => {
+                    for device in devices {
+                        let DeviceInfo { kind, name, .. } = device.info();
+                        text += &format!("\n    {backend}:{} ({kind}) {name}", device.0.index);
+                    }
+                }
+                Err(absence) => text += &format!("\n    {backend}: no device: {absence}"),
+            }
+        }
+        text
+    }
+}
+
+/// The selector in the environment; an empty one is none.
+fn chosen() -> Option<Chosen> {
+    SELECTORS.iter().find_map(|&variable| {
+        let text = std::env::var_os(variable)?.to_string_lossy().trim().to_owned();
+        (!text.is_empty()).then_some(Chosen { variable, text })
+    })
+}
+
+impl Listed {
+    fn devices(&self) -> &Result<Vec<Device>, Absence> {
+        self.devices.get_or_init(|| {
+            let backend = self.adapter.backend();
+            let listed = |(index, device)| {
+                Device(Arc::new(Inner { device, backend, index, context: OnceLock::new() }))
+            };
+            Ok(self.adapter.devices()?.into_iter().enumerate().map(listed).collect())
+        })
+    }
+
+    fn found(&self) -> &[Device] {
+        self.devices().as_deref().unwrap_or_default()
+    }
+}
+
+impl Device {
+    /// Its own name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.info().name
+    }
+
+    /// What sort of device it is.
+    #[must_use]
+    pub fn kind(&self) -> DeviceKind {
+        self.info().kind
+    }
+
+    /// What the driver says about it.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        self.0.device.info()
+    }
+
+    /// Which driver interface it was found through.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        self.0.backend
+    }
+
+    /// Its number among the devices of its back end, as selectors count.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.0.index
+    }
+
+    /// The context that queues use unless told otherwise.
+    ///
+    /// # Errors
+    /// The driver's refusal to open the device.
+    pub fn default_context(&self) -> Result<&Context, Error> {
+        if let Some(context) = self.0.context.get() {
+            return Ok(context);
+        }
+        let context = Context::create(self, true)?;
+        // If another thread was faster, this one is closed again.
+        Ok(self.0.context.get_or_init(|| context))
+    }
+
+    /// A context of its own, with its own memory and device globals.
+    ///
+    /// # Errors
+    /// The driver's refusal to open the device.
+    pub fn create_context(&self) -> Result<Context, Error> {
+        Context::create(self, false)
+    }
+
+    pub(crate) fn adapter(&self) -> &dyn adapter::Device {
+        &*self.0.device
+    }
+
+    /// Whether it runs native code.
+    pub(crate) fn is_native(&self) -> bool {
+        self.info().code_forms.contains(&CodeForm::Native)
+    }
+
+    /// Whether kernels of this program can run on it, as far as that is known without trying.
+    fn runs_this_program(&self) -> Result<(), Error> {
+        let info = self.info();
+        let name = format!("`{}` ({})", info.name, self.backend());
+        if self.is_native() {
+            Ok(())
+        } else if info.code_forms.is_empty() {
+            let why = info.code_forms_note.as_deref().unwrap_or("it takes no code Crosscut makes");
+            Err(Error::new(ErrorKind::NoDevice, format!("{name} cannot run kernels: {why}"))
+                .with_help("update its driver, or choose another device by CROSSCUT_DEVICE"))
+        } else if registry::has_images() {
+            Ok(())
+        } else {
+            Err(Error::new(
+                ErrorKind::NoDevice,
+                format!("{name} was chosen, and this program has no device images"),
+            )
+            .with_help(
+                "build and run it with `cargo crosscut run`; plain cargo builds run on `host`",
+            ))
+        }
+    }
+
+    /// Larger is better. A CPU through a driver beats the plain host CPU: the program was built
+    /// with images for it.
+    fn rank(&self) -> u8 {
+        match (self.info().kind, self.backend()) {
+            (DeviceKind::Gpu, _) => 3,
+            (DeviceKind::Cpu, Backend::Host) => 0,
+            (DeviceKind::Cpu, _) => 1,
+            _ => 2,
+        }
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("backend", &self.backend())
+            .field("index", &self.index())
+            .field("name", &self.info().name)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime").finish_non_exhaustive()
+    }
+}

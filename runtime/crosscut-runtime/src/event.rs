@@ -1,0 +1,46 @@
+//! Events: what a user waits for.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Error;
+use crate::command::Command;
+
+/// The completion of one command. Dropping it does not cancel anything.
+#[derive(Clone)]
+pub struct Event {
+    /// `None` for a command that had nothing to do.
+    command: Option<Arc<Command>>,
+}
+
+impl Event {
+    pub(crate) fn of(command: Arc<Command>) -> Self {
+        Self { command: Some(command) }
+    }
+
+    pub(crate) fn nothing() -> Self {
+        Self { command: None }
+    }
+
+    /// Blocks until the command has completed.
+    ///
+    /// # Errors
+    /// The command failed, or the kernel panicked; a panic is told once.
+    pub fn wait(&self) -> Result<(), Error> {
+        self.command.as_ref().map_or(Ok(()), |command| command.wait())
+    }
+
+    /// Whether the command has completed, well or badly.
+    ///
+    /// # Errors
+    /// The driver's refusal to answer.
+    pub fn is_complete(&self) -> Result<bool, Error> {
+        self.command.as_ref().map_or(Ok(true), |command| command.is_complete())
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,353 @@
+//! Launching kernels: native code by address, device code by key.
+
+use std::sync::{Arc, PoisonError};
+
+use crosscut_adapter_api::{
+    Argument, Extent, NativeEntry, NativeLaunch, NativePanic, NativeQueue, Slot,
+};
+
+use crate::command::{Access, Command, Outcome};
+use crate::event::Event;
+use crate::global::{self, GlobalHandle, Instance, NativeScope};
+use crate::memory::{Allocation, Buffer};
+use crate::panic::{KernelPanic, Space};
+use crate::program::{Bound, Loaded};
+use crate::queue::Queue;
+use crate::record::Watch;
+use crate::{Error, ErrorKind};
+
+/// No extent may be larger: device code counts on it.
+const LARGEST_EXTENT: usize = i32::MAX as usize;
+/// No launch may have more items: a panic record has 40 bits for the item.
+const MOST_ITEMS: u64 = 1 << crosscut_image::registration::PANIC_ITEM_BITS;
+
+/// A kernel as the host program contains it.
+pub struct KernelDefinition {
+    /// Its key: the same number that its device entry hands to the kernel hook.
+    pub key: fn() -> u64,
+    /// Its name for people.
+    pub name: fn() -> &'static str,
+    /// The dimensions of its index space; 0 for a single task.
+    pub dimensions: u8,
+    /// The bytes of its closure.
+    pub captures_size: usize,
+    /// It as native code. Its last slot is the address of a [`NativeScope`].
+    pub native: NativeEntry,
+    /// It as device code: never called here, only kept in the program for the link step to find.
+    pub device_entry: fn(),
+}
+
+/// An argument of a launch.
+pub struct Binding<'a> {
+    /// Where it is.
+    pub source: Source<'a>,
+    /// What the kernel does with it.
+    pub access: Access,
+    /// How many elements it has.
+    pub length: usize,
+    /// The alignment of its elements.
+    pub align: usize,
+}
+
+/// Where an argument is.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// In a buffer.
+    Buffer(&'a Buffer),
+    /// In a device global.
+    Global(GlobalHandle),
+}
+
+impl Queue {
+    /// Runs a kernel once for every index of `size`, of which the definition's dimensions count.
+    ///
+    /// # Errors
+    /// The index space is too large, an argument belongs to another context or is there twice
+    /// although it is written, the device has no image of this kernel, or the driver refuses.
+    ///
+    /// # Safety
+    /// `captures` points to a closure of the type that `definition` was made for, which is `Copy`,
+    /// and `bindings` are the arguments of that type, in order. What is bound for writing is
+    /// borrowed mutably by the caller, what is bound for reading is borrowed.
+    pub unsafe fn launch(
+        &self,
+        definition: &'static KernelDefinition,
+        captures: *const u8,
+        size: [usize; 3],
+        bindings: &[Binding<'_>],
+    ) -> Result<Event, Error> {
+        let space = Space {
+            dimensions: definition.dimensions,
+            extent: Extent { dimensions: definition.dimensions.max(1), size },
+        };
+        check_size(size)?;
+        self.check_bindings(bindings)?;
+        if size.contains(&0) {
+            return Ok(Event::nothing());
+        }
+        match self.adapter.as_native() {
+            // SAFETY: the caller's promise is passed on.
+            Some(native) => unsafe {
+                self.launch_native(native, definition, captures, space, bindings)
+            },
+            // SAFETY: as above.
+            None => unsafe { self.launch_image(definition, captures, space, bindings) },
+        }
+    }
+
+    fn check_bindings(&self, bindings: &[Binding<'_>]) -> Result<(), Error> {
+        for (index, binding) in bindings.iter().enumerate() {
+            if let Source::Buffer(buffer) = binding.source {
+                self.context().owns(buffer.context(), "a buffer among the arguments")?;
+            }
+            for other in &bindings[..index] {
+                let written = binding.access == Access::Write || other.access == Access::Write;
+                if written && same(binding.source, other.source) {
+                    return Err(Error::invalid(
+                        "the same memory is there twice among the arguments, and is written",
+                        "pass it once",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    unsafe fn launch_native(
+        &self,
+        native: &dyn NativeQueue,
+        definition: &'static KernelDefinition,
+        captures: *const u8,
+        space: Space,
+        bindings: &[Binding<'_>],
+    ) -> Result<Event, Error> {
+        let mut exclusives = Vec::new();
+        let mut slots = Vec::with_capacity(bindings.len() + 1);
+        for binding in bindings {
+            if let (Source::Global(global), Access::Write) = (binding.source, binding.access) {
+                exclusives.push(global.address());
+            }
+            slots.push(Slot { address: self.native_address(binding)?, length: binding.length });
+        }
+        let scope = NativeScope { context: self.context(), exclusives: &exclusives };
+        slots.push(Slot { address: (&raw const scope).cast_mut().cast(), length: 0 });
+        let launch = NativeLaunch { captures, slots: &slots, extent: space.extent };
+        // SAFETY: the caller promises that captures and bindings fit the definition. Buffers are
+        // borrowed, and globals are kept from being written by the lock, both until it returns.
+        let run = || unsafe { native.launch_native(definition.native, &launch, &[]) };
+        let lock = self.context().native_lock();
+        let outcome = if exclusives.is_empty() {
+            let _kernels = lock.read().unwrap_or_else(PoisonError::into_inner);
+            run()
+        } else {
+            let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
+            run()
+        };
+        let (event, panic) = outcome.map_err(|error| Error::driver("launching a kernel", error))?;
+        let Err(panic) = panic else {
+            return Ok(Event::of(Command::new(self.id, event, Outcome::Settled)));
+        };
+        let error = native_panic(definition, space, panic);
+        let command = Command::new(self.id, event, Outcome::Failed(error));
+        self.remember(&command);
+        Ok(Event::of(command))
+    }
+
+    /// Where native code finds an argument; never null, aligned even if it is empty.
+    fn native_address(&self, binding: &Binding<'_>) -> Result<*mut u8, Error> {
+        let dangling = std::ptr::without_provenance_mut(binding.align);
+        let allocation = match binding.source {
+            Source::Buffer(buffer) => buffer.allocation().cloned(),
+            Source::Global(global) => match global::instance(self.context(), global, None)? {
+                Instance::Static => return Ok(global.address().cast_mut()),
+                Instance::Allocated(allocation) => Some(allocation),
+                Instance::Empty => None,
+            },
+        };
+        let address = allocation.and_then(|allocation| allocation.memory.host_address());
+        Ok(address.map_or(dangling, |address| address.as_ptr()))
+    }
+
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    unsafe fn launch_image(
+        &self,
+        definition: &'static KernelDefinition,
+        captures: *const u8,
+        space: Space,
+        bindings: &[Binding<'_>],
+    ) -> Result<Event, Error> {
+        let context = self.context();
+        let kernel = context.inner().kernels.get(
+            context,
+            &*self.adapter,
+            (definition.key)(),
+            definition.captures_size,
+            definition.name,
+        )?;
+        let memories = self.memories(bindings, &kernel)?;
+        let record = match kernel.has_record {
+            true => Some(context.inner().records.take(context, &*self.adapter)?),
+            false => None,
+        };
+
+        // SAFETY: the caller promises a closure of that size there.
+        let values = unsafe { values(definition, captures, &kernel, bindings) }?;
+        let mut arguments = Vec::with_capacity(kernel.parameters.len());
+        for (parameter, value) in kernel.parameters.iter().zip(&values) {
+            arguments.push(match parameter {
+                Bound::Captures { .. } | Bound::Length { .. } => Argument::Value(value),
+                Bound::Address { slot } => {
+                    let memory = memories.get(*slot).ok_or_else(|| unknown_slot(&kernel))?;
+                    let allocation = memory.as_deref().map_or_else(|| context.spare(), Ok)?;
+                    Argument::Memory { memory: &*allocation.memory, offset: 0 }
+                }
+                Bound::Global(allocation) => {
+                    Argument::Memory { memory: &*allocation.memory, offset: 0 }
+                }
+                Bound::Nothing => Argument::Memory { memory: &*context.spare()?.memory, offset: 0 },
+                Bound::Record => match &record {
+                    Some(record) => {
+                        Argument::Memory { memory: &*record.block.memory, offset: record.offset }
+                    }
+                    None => return Err(unknown_slot(&kernel)),
+                },
+            });
+        }
+
+        let bound = memories.iter().zip(bindings);
+        let bound = bound.filter_map(|(memory, binding)| Some((memory.as_ref()?, binding.access)));
+        let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
+        let uses: Vec<(&Arc<Allocation>, Access)> = bound.chain(hidden).collect();
+        let outcome = match &record {
+            Some(record) => Outcome::Watched(Watch::new(
+                record.clone(),
+                Arc::clone(&self.adapter),
+                context.clone(),
+                Arc::clone(&kernel),
+                space,
+            )),
+            None => Outcome::Settled,
+        };
+        let command = self.submit(&uses, outcome, |after| {
+            // SAFETY: the arguments were made from the kernel's own parameter list. Dropping an
+            // allocation waits for the commands in its uses, where this one is noted; a record is
+            // kept by the command's outcome, which waits for the event too.
+            unsafe { self.adapter.launch(&*kernel.kernel, space.extent, &arguments, after) }
+        });
+        let command = command.map_err(|error| {
+            Error::driver(format!("launching kernel `{}`", kernel.display_name()), error)
+        })?;
+        if kernel.has_record {
+            self.remember(&command);
+        }
+        Ok(Event::of(command))
+    }
+
+    /// The allocation behind each binding; `None` where it is empty.
+    fn memories(
+        &self,
+        bindings: &[Binding<'_>],
+        kernel: &Loaded,
+    ) -> Result<Vec<Option<Arc<Allocation>>>, Error> {
+        let memory = |binding: &Binding<'_>| match binding.source {
+            Source::Buffer(buffer) => Ok(buffer.allocation().cloned()),
+            Source::Global(global) => {
+                let by_name = kernel.statics.contains(&global.address().addr());
+                if by_name && binding.access == Access::Write {
+                    return Err(Error::invalid(
+                        format!(
+                            "kernel `{}` uses a device global by name that it has by exclusive()",
+                            kernel.display_name()
+                        ),
+                        "use the argument instead of the name",
+                    ));
+                }
+                match global::instance(self.context(), global, Some(&*self.adapter))? {
+                    Instance::Allocated(allocation) => Ok(Some(allocation)),
+                    Instance::Static | Instance::Empty => Ok(None),
+                }
+            }
+        };
+        bindings.iter().map(memory).collect()
+    }
+}
+
+/// The bytes of every parameter that is a value; zeros for the others.
+///
+/// # Safety
+/// A closure of the definition's size is at `captures`.
+unsafe fn values(
+    definition: &KernelDefinition,
+    captures: *const u8,
+    kernel: &Loaded,
+    bindings: &[Binding<'_>],
+) -> Result<Vec<[u8; 8]>, Error> {
+    let mut values = Vec::with_capacity(kernel.parameters.len());
+    for parameter in &kernel.parameters {
+        values.push(match *parameter {
+            Bound::Captures { word } => {
+                let mut bytes = [0; 8];
+                let start = word.saturating_mul(8);
+                let count = definition.captures_size.saturating_sub(start).min(8);
+                // SAFETY: `start + count` is at most the closure's size. Copying a closure's
+                // bytes untyped is fine, be some of them padding.
+                unsafe { bytes.as_mut_ptr().copy_from(captures.wrapping_add(start), count) };
+                bytes
+            }
+            Bound::Length { slot } => {
+                let binding = bindings.get(slot).ok_or_else(|| unknown_slot(kernel))?;
+                (binding.length as u64).to_ne_bytes()
+            }
+            _ => [0; 8],
+        });
+    }
+    Ok(values)
+}
+
+fn unknown_slot(kernel: &Loaded) -> Error {
+    Error::new(
+        ErrorKind::Build,
+        format!("the image of kernel `{}` asks for an argument it has not", kernel.display_name()),
+    )
+    .with_help("rebuild with `cargo crosscut build`")
+}
+
+fn native_panic(definition: &KernelDefinition, space: Space, panic: NativePanic) -> Error {
+    Error::panic(KernelPanic::from_native((definition.name)(), space, panic))
+}
+
+fn same(one: Source<'_>, other: Source<'_>) -> bool {
+    match (one, other) {
+        (Source::Buffer(one), Source::Buffer(other)) => {
+            match (one.allocation(), other.allocation()) {
+                (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+                _ => false,
+            }
+        }
+        (Source::Global(one), Source::Global(other)) => one.address() == other.address(),
+        _ => false,
+    }
+}
+
+fn check_size(size: [usize; 3]) -> Result<(), Error> {
+    let items = size.iter().try_fold(1u64, |items, &size| items.checked_mul(size as u64));
+    let refused = |why: String| Err(Error::invalid(why, "split it over several launches"));
+    if let Some(extent) = size.iter().find(|&&extent| extent > LARGEST_EXTENT) {
+        return refused(format!(
+            "a range of {extent} items in one dimension; at most {LARGEST_EXTENT} are possible"
+        ));
+    }
+    match items {
+        Some(items) if items <= MOST_ITEMS => Ok(()),
+        _ => refused(format!("a range of more than {MOST_ITEMS} items")),
+    }
+}
+
+impl std::fmt::Debug for KernelDefinition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelDefinition").field("name", &(self.name)()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,98 @@
+//! Device memory: allocations and buffers.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crosscut_adapter_api::{self as adapter, MemoryKind};
+
+use crate::command::Uses;
+use crate::context::Context;
+use crate::{Error, ErrorKind};
+
+/// An allocation that knows who uses it. Dropping it waits for them.
+pub(crate) struct Allocation {
+    pub(crate) memory: Box<dyn adapter::Memory>,
+    uses: Mutex<Uses>,
+}
+
+impl Allocation {
+    pub(crate) fn new(memory: Box<dyn adapter::Memory>) -> Arc<Self> {
+        Arc::new(Self { memory, uses: Mutex::default() })
+    }
+
+    pub(crate) fn uses(&self) -> MutexGuard<'_, Uses> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        self.uses().wait();
+    }
+}
+
+/// Memory of one context, as bytes. An empty one has no allocation.
+pub struct Buffer {
+    context: Context,
+    allocation: Option<Arc<Allocation>>,
+}
+
+impl Buffer {
+    /// Allocates uninitialised memory.
+    ///
+    /// # Errors
+    /// There is not enough of it.
+    pub fn allocate(context: &Context, size: usize, align: usize) -> Result<Self, Error> {
+        let allocation = match NonZeroUsize::new(size) {
+            None => None,
+            Some(size) => Some(allocate(context, MemoryKind::Device, size, align)?),
+        };
+        Ok(Self { context: context.clone(), allocation })
+    }
+
+    /// The context it belongs to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn allocation(&self) -> Option<&Arc<Allocation>> {
+        self.allocation.as_ref()
+    }
+
+    /// Its size in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.allocation.as_ref().map_or(0, |allocation| allocation.memory.size().get())
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer").field("size", &self.size()).finish_non_exhaustive()
+    }
+}
+
+/// Allocates, after checking what the device can ever give.
+pub(crate) fn allocate(
+    context: &Context,
+    kind: MemoryKind,
+    size: NonZeroUsize,
+    align: usize,
+) -> Result<Arc<Allocation>, Error> {
+    let info = context.device().info();
+    if size.get() as u64 > info.largest_allocation {
+        return Err(Error::new(
+            ErrorKind::OutOfMemory,
+            format!(
+                "{size} bytes in one piece, and `{}` gives at most {}",
+                info.name, info.largest_allocation
+            ),
+        )
+        .with_help("use several smaller buffers"));
+    }
+    context.inner().adapter.allocate(kind, size, align).map(Allocation::new).map_err(|error| {
+        Error::driver(format!("allocating {size} bytes on `{}`", info.name), error)
+    })
+}

@@ -1,0 +1,273 @@
+//! Built programs: from a kernel's key to something a queue can launch.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crosscut_adapter_api::{self as adapter, CodeForm};
+use crosscut_image::{Image, PanicSite, Parameter, Target, spirv};
+
+use crate::command::Access;
+use crate::context::Context;
+use crate::global::{self, GlobalHandle, Instance};
+use crate::memory::Allocation;
+use crate::registry::{self, Found};
+use crate::{Error, ErrorKind};
+
+/// The kernels of a context that have been launched, and the programs they came from.
+#[derive(Default)]
+pub(crate) struct Kernels {
+    cache: RwLock<Cache>,
+    /// Held while building, so that two threads do not build the same program.
+    building: Mutex<HashMap<(usize, usize), Box<dyn adapter::Program>>>,
+}
+
+#[derive(Default)]
+struct Cache {
+    /// The registry's generation that it was filled under.
+    generation: u64,
+    kernels: HashMap<u64, Arc<Loaded>, BuildHasherDefault<KeyHasher>>,
+}
+
+/// Keys are hashes already.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+/// A kernel ready to be launched.
+pub(crate) struct Loaded {
+    pub(crate) kernel: Box<dyn adapter::Kernel>,
+    image: Arc<Image>,
+    index: usize,
+    pub(crate) parameters: Vec<Bound>,
+    /// The globals it uses behind the program's back, and how.
+    pub(crate) globals: Vec<(Arc<Allocation>, Access)>,
+    /// The statics of those globals.
+    pub(crate) statics: Vec<usize>,
+    pub(crate) has_record: bool,
+    program: usize,
+}
+
+/// One parameter, bound as far as it can be before a launch.
+pub(crate) enum Bound {
+    Captures {
+        word: usize,
+    },
+    Address {
+        slot: usize,
+    },
+    Length {
+        slot: usize,
+    },
+    Global(Arc<Allocation>),
+    /// A global without bytes.
+    Nothing,
+    Record,
+}
+
+impl Loaded {
+    /// The kernel's name for people.
+    pub(crate) fn display_name(&self) -> &str {
+        &self.image.kernels[self.index].display_name
+    }
+
+    pub(crate) fn panic_site(&self, site: usize) -> Option<&PanicSite> {
+        self.image.panic_sites.get(site)
+    }
+}
+
+impl Kernels {
+    /// The kernel of this key; built at the first call. `name` is for messages.
+    pub(crate) fn get(
+        &self,
+        context: &Context,
+        queue: &dyn adapter::Queue,
+        key: u64,
+        captures_size: usize,
+        name: fn() -> &'static str,
+    ) -> Result<Arc<Loaded>, Error> {
+        let generation = registry::generation();
+        {
+            let cache = self.cache.read().unwrap_or_else(PoisonError::into_inner);
+            if cache.generation == generation
+                && let Some(known) = cache.kernels.get(&key)
+            {
+                return Ok(Arc::clone(known));
+            }
+        }
+        self.forget_unloaded(context, generation);
+        let found = registry::find(key, &targets(context))?.ok_or_else(|| missing(name()))?;
+        let kernel = &found.image.kernels[found.kernel];
+        if kernel.captures_size as usize != captures_size {
+            return Err(Error::new(
+                ErrorKind::Build,
+                format!(
+                    "kernel `{}` captures {captures_size} bytes in the host program and {} in its image",
+                    kernel.display_name, kernel.captures_size
+                ),
+            )
+            .with_help("rebuild with `cargo crosscut build`"));
+        }
+        let loaded = Arc::new(self.load(context, queue, &found)?);
+        let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(cache.kernels.entry(key).or_insert(loaded)))
+    }
+
+    /// Forgets kernels, programs and globals of binaries that have been unloaded since.
+    fn forget_unloaded(&self, context: &Context, generation: u64) {
+        let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        if cache.generation == generation {
+            return;
+        }
+        let there: Vec<usize> = registry::programs().iter().map(|program| program.id()).collect();
+        let gone: Vec<usize> = cache
+            .kernels
+            .values()
+            .filter(|kernel| !there.contains(&kernel.program))
+            .flat_map(|kernel| kernel.statics.iter().copied())
+            .collect();
+        cache.kernels.retain(|_, kernel| there.contains(&kernel.program));
+        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        building.retain(|(program, _), _| there.contains(program));
+        context.inner().globals.retain(|address| !gone.contains(&address));
+        cache.generation = generation;
+    }
+
+    fn load(
+        &self,
+        context: &Context,
+        queue: &dyn adapter::Queue,
+        found: &Found,
+    ) -> Result<Loaded, Error> {
+        let kernel = &found.image.kernels[found.kernel];
+        let mut statics = Vec::new();
+        let mut instances = HashMap::new();
+        for parameter in &kernel.parameters {
+            if let Parameter::Global { index } = *parameter {
+                let handle = global_handle(found, index)?;
+                statics.push(handle.address().addr());
+                instances.insert(index, global::instance(context, handle, Some(queue))?);
+            }
+        }
+        let allocation = |index: &u32| match instances.get(index) {
+            Some(Instance::Allocated(allocation)) => Some(Arc::clone(allocation)),
+            _ => None,
+        };
+        let parameters = kernel.parameters.iter().map(|parameter| match *parameter {
+            Parameter::Captures { word } => Bound::Captures { word: word as usize },
+            Parameter::Address { slot } => Bound::Address { slot: slot as usize },
+            Parameter::Length { slot } => Bound::Length { slot: slot as usize },
+            Parameter::Global { index } => allocation(&index).map_or(Bound::Nothing, Bound::Global),
+            Parameter::PanicRecord => Bound::Record,
+        });
+        let accessed = |indices: &[u32], access| -> Vec<(Arc<Allocation>, Access)> {
+            indices.iter().filter_map(allocation).map(|global| (global, access)).collect()
+        };
+        // Writes last, so that a global in both sets ends up noted as written.
+        let mut globals = accessed(&kernel.reads, Access::Read);
+        globals.extend(accessed(&kernel.writes, Access::Write));
+        Ok(Loaded {
+            parameters: parameters.collect(),
+            has_record: kernel.parameters.contains(&Parameter::PanicRecord),
+            kernel: self.build(context, found)?,
+            image: Arc::clone(&found.image),
+            index: found.kernel,
+            globals,
+            statics,
+            program: found.program.id(),
+        })
+    }
+
+    fn build(&self, context: &Context, found: &Found) -> Result<Box<dyn adapter::Kernel>, Error> {
+        let kernel = &found.image.kernels[found.kernel];
+        let failed = |error| {
+            let device = &context.device().info().name;
+            Error::driver(
+                format!("building kernel `{}` for `{device}`", kernel.display_name),
+                error,
+            )
+        };
+        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (found.program.id(), found.image_index);
+        if let Some(program) = building.get(&place) {
+            return program.kernel(&kernel.name).map_err(failed);
+        }
+        let form = match found.image.target {
+            Target::Spirv64 => {
+                // Drivers crash on malformed modules.
+                spirv::check(&found.image.payload).map_err(|error| {
+                    Error::new(ErrorKind::Build, format!("corrupt device image: {error}"))
+                        .with_help("rebuild with `cargo crosscut build`")
+                })?;
+                CodeForm::Spirv64
+            }
+            other => {
+                return Err(Error::new(
+                    ErrorKind::KernelNotSupported,
+                    format!("kernel `{}` has an image for {other:?} only", kernel.display_name),
+                ));
+            }
+        };
+        let program = context.inner().adapter.build(form, &found.image.payload).map_err(failed)?;
+        let built = program.kernel(&kernel.name).map_err(failed)?;
+        building.insert(place, program);
+        Ok(built)
+    }
+}
+
+/// The image targets that the context's device takes, best first.
+fn targets(context: &Context) -> Vec<Target> {
+    let forms = &context.device().info().code_forms;
+    forms
+        .iter()
+        .filter_map(|form| (*form == CodeForm::Spirv64).then_some(Target::Spirv64))
+        .collect()
+}
+
+fn missing(name: &str) -> Error {
+    Error::new(ErrorKind::KernelNotSupported, format!("kernel `{name}` has no device image"))
+        .with_help("build with `cargo crosscut build`; plain cargo builds run on `host`")
+}
+
+/// The static of a global that a kernel uses behind the program's back.
+fn global_handle(found: &Found, index: u32) -> Result<GlobalHandle, Error> {
+    let refused = |message: String| {
+        Error::new(ErrorKind::KernelNotSupported, message)
+            .with_help("rebuild with `cargo crosscut build`")
+    };
+    let Some(global) = found.image.globals.get(index as usize) else {
+        return Err(refused(format!("corrupt device image: there is no global {index}")));
+    };
+    if global.image_scope {
+        return Err(refused(format!(
+            "`{}` has image scope, which is not supported yet",
+            global.display_name
+        )));
+    }
+    let (size, align) = match (usize::try_from(global.size), usize::try_from(global.align)) {
+        (Ok(size), Ok(align)) if align.is_power_of_two() => (size, align),
+        _ => return Err(refused(format!("`{}` has an impossible layout", global.display_name))),
+    };
+    let Some(address) = found.program.object(&global.id)? else {
+        return Err(refused(format!("`{}` is not in the host program", global.display_name)));
+    };
+    // SAFETY: the link step registered this address as that of a device global with this id, and
+    // wrote down the size and alignment that the program itself handed to the access hook; device
+    // globals have their initial bytes behind the storage. No width is needed here.
+    Ok(unsafe { GlobalHandle::new(address, size, align, 0) })
+}

@@ -1,0 +1,299 @@
+//! Queues: copies, and the order between commands.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions};
+
+use crate::Error;
+use crate::bytes;
+use crate::command::{Access, Command, Outcome};
+use crate::context::Context;
+use crate::event::Event;
+use crate::global::{self, GlobalHandle, Instance};
+use crate::memory::{Allocation, Buffer};
+
+/// So many commands may wait to be told about before the finished ones are looked for.
+const PENDING: usize = 128;
+
+/// A sequence of commands on one device, each starting when the one before has completed.
+///
+/// Threads may share it.
+pub struct Queue {
+    context: Context,
+    pub(crate) adapter: Arc<dyn adapter::Queue>,
+    pub(crate) id: u64,
+    /// Kernels that may have panicked and that nobody has asked about, oldest first.
+    pending: Mutex<VecDeque<Arc<Command>>>,
+}
+
+impl Queue {
+    /// Makes a queue.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn new(context: &Context) -> Result<Self, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let adapter = context
+            .inner()
+            .adapter
+            .create_queue(&QueueOptions::default())
+            .map_err(|error| Error::driver("making a queue", error))?;
+        Ok(Self {
+            context: context.clone(),
+            adapter: Arc::from(adapter),
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            pending: Mutex::default(),
+        })
+    }
+
+    /// The context its commands run in.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Blocks until every command submitted so far has completed.
+    ///
+    /// # Errors
+    /// A command failed, or a kernel panicked and nobody has been told.
+    pub fn wait(&self) -> Result<(), Error> {
+        self.adapter.wait().map_err(|error| Error::driver("a command failed", error))?;
+        self.settle_pending()
+    }
+
+    /// Fills a buffer with zeros.
+    ///
+    /// # Errors
+    /// The buffer is of another context; the driver's refusal.
+    pub fn zero(&self, buffer: &mut Buffer) -> Result<Event, Error> {
+        self.context.owns(buffer.context(), "the buffer")?;
+        let Some(allocation) = buffer.allocation() else { return Ok(Event::nothing()) };
+        let command = self.submit(&[(allocation, Access::Write)], Outcome::Settled, |after| {
+            // SAFETY: dropping the allocation waits for this command, which is noted in its uses.
+            unsafe { self.adapter.fill(&*allocation.memory, 0, 0, allocation.memory.size(), after) }
+        });
+        command.map(Event::of).map_err(|error| Error::driver("filling a buffer", error))
+    }
+
+    /// Copies `source` to the beginning of a buffer and waits for it.
+    ///
+    /// # Errors
+    /// It does not fit, the buffer is of another context; the driver's refusal.
+    ///
+    /// # Safety
+    /// `size` bytes are readable at `source`, and no kernel uses the buffer as atomics meanwhile.
+    pub unsafe fn write(
+        &self,
+        buffer: &mut Buffer,
+        source: *const u8,
+        size: usize,
+    ) -> Result<(), Error> {
+        self.context.owns(buffer.context(), "the buffer")?;
+        fits(size, buffer.size())?;
+        let (Some(allocation), Some(size)) = (buffer.allocation(), NonZeroUsize::new(size)) else {
+            return Ok(());
+        };
+        self.write_allocation(allocation, source, size)
+    }
+
+    /// Copies the beginning of a buffer to `target` and waits for it.
+    ///
+    /// # Errors
+    /// The buffer is of another context or too short; the driver's refusal; a kernel panicked.
+    ///
+    /// # Safety
+    /// `size` bytes are writable at `target`. `atomic_width` is 0, or the buffer is made of atomics
+    /// of that many bytes.
+    pub unsafe fn read(
+        &self,
+        buffer: &Buffer,
+        target: *mut u8,
+        size: usize,
+        atomic_width: usize,
+    ) -> Result<(), Error> {
+        self.context.owns(buffer.context(), "the buffer")?;
+        fits(size, buffer.size())?;
+        let (Some(allocation), Some(size)) = (buffer.allocation(), NonZeroUsize::new(size)) else {
+            return self.settle_pending();
+        };
+        if let (true, Some(source)) = (self.context.is_native(), allocation.memory.host_address()) {
+            // SAFETY: both have `size` bytes by the caller's promise and the check above. Native
+            // kernels run while somebody lends the buffer to them: for writing not now, because
+            // it is borrowed here; otherwise at most as atomics.
+            unsafe { bytes::load(source.as_ptr(), target, size.get(), atomic_width) };
+            return self.settle_pending();
+        }
+        self.read_allocation(allocation, target, size)
+    }
+
+    /// Copies a global's value to `target` and waits for it.
+    ///
+    /// # Errors
+    /// No memory for its instance; the driver's refusal; a kernel panicked.
+    ///
+    /// # Safety
+    /// `global.size()` bytes are writable at `target`.
+    pub unsafe fn read_global(&self, global: GlobalHandle, target: *mut u8) -> Result<(), Error> {
+        let instance = global::instance(&self.context, global, Some(&*self.adapter))?;
+        if let Some(source) = native_address(&self.context, global, &instance) {
+            let _kernels =
+                self.context.native_lock().read().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: the instance and the target have `size` bytes. Whoever writes a plain global
+            // holds the lock for writing; atomics are read as such.
+            unsafe { bytes::load(source, target, global.size(), global.atomic_width()) };
+            return self.settle_pending();
+        }
+        match (instance, NonZeroUsize::new(global.size())) {
+            (Instance::Allocated(allocation), Some(size)) => {
+                self.read_allocation(&allocation, target, size)
+            }
+            _ => self.settle_pending(),
+        }
+    }
+
+    /// Copies `source` to a global and waits for it.
+    ///
+    /// # Errors
+    /// No memory for its instance; the driver's refusal.
+    ///
+    /// # Safety
+    /// `global.size()` bytes, a value of its type, are readable at `source`.
+    pub unsafe fn write_global(
+        &self,
+        global: GlobalHandle,
+        source: *const u8,
+    ) -> Result<Event, Error> {
+        let instance = global::instance(&self.context, global, Some(&*self.adapter))?;
+        if let Some(target) = native_address(&self.context, global, &instance) {
+            let _alone = self.context.native_lock().write().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: the instance and the source have `size` bytes. No kernel of this context runs
+            // while the lock is held; whoever kept a reference uses atomics.
+            unsafe { bytes::store(source, target, global.size(), global.atomic_width()) };
+            return Ok(Event::nothing());
+        }
+        if let (Instance::Allocated(allocation), Some(size)) =
+            (instance, NonZeroUsize::new(global.size()))
+        {
+            self.write_allocation(&allocation, source, size)?;
+        }
+        Ok(Event::nothing())
+    }
+
+    fn read_allocation(
+        &self,
+        allocation: &Arc<Allocation>,
+        target: *mut u8,
+        size: NonZeroUsize,
+    ) -> Result<(), Error> {
+        let writer = allocation.uses().last_write();
+        let failed = |error| Error::driver("copying from the device", error);
+        let command = self.submit(&[(allocation, Access::Read)], Outcome::Settled, |after| {
+            // SAFETY: the target is the caller's for the size, and the wait below comes before it
+            // gets it back; the allocation is kept by the caller's reference.
+            unsafe { self.adapter.read(&*allocation.memory, 0, target, size, after) }
+        });
+        command.map_err(failed)?.event.wait().map_err(failed)?;
+        // Whoever wrote it, on whichever queue, has completed: what it says comes first.
+        if let Some(writer) = writer {
+            writer.wait()?;
+        }
+        self.settle_pending()
+    }
+
+    fn write_allocation(
+        &self,
+        allocation: &Arc<Allocation>,
+        source: *const u8,
+        size: NonZeroUsize,
+    ) -> Result<(), Error> {
+        let failed = |error| Error::driver("copying to the device", error);
+        let command = self.submit(&[(allocation, Access::Write)], Outcome::Settled, |after| {
+            // SAFETY: as in `read_allocation`, the other way round.
+            unsafe { self.adapter.write(&*allocation.memory, 0, source, size, after) }
+        });
+        command.map_err(failed)?.event.wait().map_err(failed)
+    }
+
+    /// Submits a command after everything on other queues that uses the same memory, and notes it
+    /// for those that come later.
+    pub(crate) fn submit(
+        &self,
+        uses: &[(&Arc<Allocation>, Access)],
+        outcome: Outcome,
+        run: impl FnOnce(&[&dyn adapter::Event]) -> Result<Box<dyn adapter::Event>, DriverError>,
+    ) -> Result<Arc<Command>, DriverError> {
+        if self.context.is_native() {
+            // Complete on return, and the borrows of the caller kept others away until then.
+            return Ok(Command::new(self.id, run(&[])?, outcome));
+        }
+        let _order = self.context.inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut after = Vec::new();
+        for (allocation, access) in uses {
+            allocation.uses().collect(*access, self.id, &mut after);
+        }
+        let events: Vec<&dyn adapter::Event> =
+            after.iter().map(|command| &*command.event).collect();
+        let command = Command::new(self.id, run(&events)?, outcome);
+        for (allocation, access) in uses {
+            allocation.uses().note(*access, &command);
+        }
+        Ok(command)
+    }
+
+    /// Remembers a kernel that may have panicked.
+    pub(crate) fn remember(&self, command: &Arc<Command>) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.len() >= PENDING {
+            // In order: where one has not completed, none behind it has.
+            while pending.front().is_some_and(|command| command.is_done_and_clean()) {
+                pending.pop_front();
+            }
+        }
+        pending.push_back(Arc::clone(command));
+    }
+
+    /// Tells of the first panic that nobody has been told of. Later ones stay for the next call.
+    fn settle_pending(&self) -> Result<(), Error> {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(command) = pending.front() {
+            if !command.is_complete()? {
+                break;
+            }
+            let told = command.settle();
+            pending.pop_front();
+            told?;
+        }
+        Ok(())
+    }
+}
+
+/// Where native code finds the instance.
+fn native_address(context: &Context, global: GlobalHandle, instance: &Instance) -> Option<*mut u8> {
+    match instance {
+        Instance::Static => Some(global.address().cast_mut()),
+        Instance::Allocated(allocation) if context.is_native() => {
+            allocation.memory.host_address().map(|address| address.as_ptr())
+        }
+        _ => None,
+    }
+}
+
+fn fits(size: usize, available: usize) -> Result<(), Error> {
+    if size <= available {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        format!("{size} bytes were to be copied, and the buffer has {available}"),
+        "copy less, or make a larger buffer",
+    ))
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("device", self.context.device()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,155 @@
+//! Panic records: where a kernel on a device writes that it panicked.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crosscut_adapter_api::{self as adapter, DriverError, MemoryKind};
+use crosscut_image::registration::{PANIC_ITEM_BITS, PANIC_RECORD_SIZE};
+
+use crate::Error;
+use crate::context::Context;
+use crate::memory::{Allocation, allocate};
+use crate::panic::{KernelPanic, Space};
+use crate::program::Loaded;
+
+/// Records of one allocation.
+const RECORDS_PER_BLOCK: usize = 64;
+const RECORD_SIZE: NonZeroUsize = NonZeroUsize::new(PANIC_RECORD_SIZE).unwrap();
+/// No two records share a cache line: kernels side by side may write them.
+const LEAST_STRIDE: usize = 64;
+
+/// The records of a context that no launch has: all zero.
+#[derive(Default)]
+pub(crate) struct Records(Mutex<Vec<Record>>);
+
+/// Room for one panic.
+#[derive(Clone)]
+pub(crate) struct Record {
+    pub(crate) block: Arc<Allocation>,
+    pub(crate) offset: usize,
+}
+
+/// One launch's record, and what is needed to tell what it says.
+pub(crate) struct Watch {
+    record: Record,
+    queue: Arc<dyn adapter::Queue>,
+    context: Context,
+    kernel: Arc<Loaded>,
+    space: Space,
+}
+
+impl Records {
+    /// A zeroed record; `queue` is one of the context's.
+    pub(crate) fn take(
+        &self,
+        context: &Context,
+        queue: &dyn adapter::Queue,
+    ) -> Result<Record, Error> {
+        if let Some(record) = self.free().pop() {
+            return Ok(record);
+        }
+        let stride = LEAST_STRIDE.next_multiple_of(context.inner().adapter.argument_alignment());
+        let size = NonZeroUsize::MIN.saturating_add(RECORDS_PER_BLOCK * stride - 1);
+        let block = allocate(context, MemoryKind::HostVisible, size, LEAST_STRIDE)?;
+        zero(&block, 0, size, queue)
+            .map_err(|error| Error::driver("preparing room for kernel panics", error))?;
+        let mut free = self.free();
+        free.extend(
+            (1..RECORDS_PER_BLOCK)
+                .map(|index| Record { block: Arc::clone(&block), offset: index * stride }),
+        );
+        Ok(Record { block, offset: 0 })
+    }
+
+    /// Takes a zeroed record back.
+    pub(crate) fn give_back(&self, record: Record) {
+        self.free().push(record);
+    }
+
+    fn free(&self) -> std::sync::MutexGuard<'_, Vec<Record>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn zero(
+    block: &Allocation,
+    offset: usize,
+    size: NonZeroUsize,
+    queue: &dyn adapter::Queue,
+) -> Result<(), DriverError> {
+    match block.memory.host_address() {
+        Some(address) => {
+            // SAFETY: `offset` and `size` are inside the block, which no command uses there.
+            unsafe { address.as_ptr().wrapping_add(offset).write_bytes(0, size.get()) };
+            Ok(())
+        }
+        // SAFETY: the caller's borrow keeps the block until the wait has returned.
+        None => unsafe { queue.fill(&*block.memory, offset, 0, size, &[]) }?.wait(),
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(
+        record: Record,
+        queue: Arc<dyn adapter::Queue>,
+        context: Context,
+        kernel: Arc<Loaded>,
+        space: Space,
+    ) -> Self {
+        Self { record, queue, context, kernel, space }
+    }
+
+    /// Whether nothing panicked. The command has completed.
+    pub(crate) fn is_clean(&self) -> bool {
+        matches!(self.words(), Ok([0, _, _]))
+    }
+
+    /// The panic, if there was one. The command has completed.
+    pub(crate) fn take(self) -> Option<Error> {
+        let words = match self.words() {
+            Ok(words) => words,
+            Err(error) => return Some(Error::driver("reading whether a kernel panicked", error)),
+        };
+        let site = usize::try_from(words[0] >> PANIC_ITEM_BITS).ok()?.checked_sub(1)?;
+        let item = words[0] & ((1 << PANIC_ITEM_BITS) - 1);
+        Some(Error::panic(KernelPanic::from_record(
+            self.kernel.display_name(),
+            self.space,
+            self.kernel.panic_site(site),
+            item,
+            [words[1], words[2]],
+        )))
+    }
+
+    fn words(&self) -> Result<[u64; 3], DriverError> {
+        let Record { block, offset } = &self.record;
+        let mut words = [0u64; 3];
+        let target = words.as_mut_ptr().cast::<u8>();
+        match block.memory.host_address() {
+            Some(address) => {
+                let source = address.as_ptr().wrapping_add(*offset).cast::<[u64; 3]>();
+                // SAFETY: inside the block, aligned to its stride; the device, done by now, wrote
+                // it behind the compiler's back, hence volatile.
+                words = unsafe { source.read_volatile() };
+            }
+            None => {
+                // SAFETY: `words` and the block stay until the wait has returned.
+                let event =
+                    unsafe { self.queue.read(&*block.memory, *offset, target, RECORD_SIZE, &[]) };
+                event?.wait()?;
+            }
+        }
+        Ok(words)
+    }
+}
+
+impl Drop for Watch {
+    /// Gives the record back, zeroed. The command has completed.
+    fn drop(&mut self) {
+        let Record { block, offset } = &self.record;
+        // A record that cannot be zeroed is not used again.
+        if self.is_clean() || zero(block, *offset, RECORD_SIZE, &*self.queue).is_ok() {
+            self.context.inner().records.give_back(self.record.clone());
+        }
+    }
+}

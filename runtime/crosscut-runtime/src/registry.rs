@@ -1,0 +1,214 @@
+//! The programs that registered themselves: images and device globals.
+//!
+//! Registration runs before `main`, from constructors the link step adds, and at `dlopen`. So this
+//! state is constant-initialised, registering only notes the descriptor, and bytes are decoded when
+//! a device first needs them. Everything a descriptor points at lies in the binary that registered
+//! it and stays mapped until it unregisters.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
+use crosscut_image::{Image, Target, decode};
+
+use crate::{Error, ErrorKind};
+
+/// One registered binary.
+pub(crate) struct Program {
+    descriptor: Descriptor,
+    /// Its descriptor's address: what it unregisters with.
+    address: usize,
+    decoded: OnceLock<Result<Decoded, String>>,
+}
+
+// SAFETY: the descriptor's pointers are to constant data of a mapped binary.
+unsafe impl Send for Program {}
+// SAFETY: as above; nothing writes through them.
+unsafe impl Sync for Program {}
+
+/// A program's images, ready to be searched.
+pub(crate) struct Decoded {
+    pub(crate) images: Vec<Arc<Image>>,
+    /// Kernel key to image and kernel; several if there are several targets.
+    kernels: HashMap<u64, Vec<(usize, usize)>>,
+    /// Id of a global to the address of its static.
+    objects: HashMap<String, usize>,
+}
+
+/// A kernel found in a program.
+pub(crate) struct Found {
+    pub(crate) program: Arc<Program>,
+    pub(crate) image: Arc<Image>,
+    /// Which image of the program: what built programs are remembered by.
+    pub(crate) image_index: usize,
+    pub(crate) kernel: usize,
+}
+
+static PROGRAMS: Mutex<Vec<Arc<Program>>> = Mutex::new(Vec::new());
+/// Grows with every change of `PROGRAMS`, so that contexts notice that what they cached is old.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Takes a program's images and device globals. Called by the program's own constructor.
+///
+/// # Safety
+/// `descriptor` is null or points to a [`Descriptor`] whose arrays are as long as it says, and all
+/// stays mapped and unchanged until [`__crosscut_unregister`] is called with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __crosscut_register(descriptor: *const Descriptor) {
+    if descriptor.is_null() || !descriptor.is_aligned() {
+        return;
+    }
+    // SAFETY: not null, aligned, and by the caller's promise a descriptor.
+    let contents = unsafe { descriptor.read() };
+    let program = Arc::new(Program {
+        descriptor: contents,
+        address: descriptor.addr(),
+        decoded: OnceLock::new(),
+    });
+    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).push(program);
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// Forgets what was registered with this descriptor. Called when the binary is unloaded.
+#[unsafe(no_mangle)]
+pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
+    let address = descriptor.addr();
+    PROGRAMS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .retain(|program| program.address != address);
+    GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// Grows with every registration and unregistration.
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+/// What is registered now.
+pub(crate) fn programs() -> Vec<Arc<Program>> {
+    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Whether any program brought images, decodable or not.
+pub(crate) fn has_images() -> bool {
+    programs().iter().any(|program| program.descriptor.images_length > 0)
+}
+
+/// Finds the kernel of this key in an image of one of `targets`, best target first.
+///
+/// # Errors
+/// A program's images cannot be decoded, and no other program has the kernel.
+pub(crate) fn find(key: u64, targets: &[Target]) -> Result<Option<Found>, Error> {
+    let mut corrupt = None;
+    for program in programs() {
+        match program.decoded() {
+            Ok(decoded) => {
+                let Some(places) = decoded.kernels.get(&key) else { continue };
+                let best = targets.iter().find_map(|&target| {
+                    places.iter().find(|&&(image, _)| decoded.images[image].target == target)
+                });
+                if let Some(&(image_index, kernel)) = best {
+                    let image = Arc::clone(&decoded.images[image_index]);
+                    return Ok(Some(Found {
+                        program: Arc::clone(&program),
+                        image,
+                        image_index,
+                        kernel,
+                    }));
+                }
+            }
+            Err(error) => corrupt = Some(error),
+        }
+    }
+    corrupt.map_or(Ok(None), Err)
+}
+
+impl Program {
+    /// The address that tells this program from every other one that is registered.
+    pub(crate) fn id(&self) -> usize {
+        self.address
+    }
+
+    /// The images, decoded at the first call.
+    pub(crate) fn decoded(&self) -> Result<&Decoded, Error> {
+        self.decoded.get_or_init(|| self.decode()).as_ref().map_err(|why| {
+            Error::new(ErrorKind::Build, format!("corrupt device image: {why}"))
+                .with_help("rebuild with `cargo crosscut build`")
+        })
+    }
+
+    /// The address of the static with this id, if this program contains it.
+    pub(crate) fn object(&self, id: &str) -> Result<Option<*const u8>, Error> {
+        let address = self.decoded()?.objects.get(id).copied();
+        Ok(address.map(std::ptr::with_exposed_provenance))
+    }
+
+    fn decode(&self) -> Result<Decoded, String> {
+        let Descriptor { version, images, images_length, objects, objects_length } =
+            self.descriptor;
+        if version != DESCRIPTOR_VERSION {
+            return Err(format!(
+                "the program was linked for version {version} of the runtime, this is {DESCRIPTOR_VERSION}"
+            ));
+        }
+        // SAFETY: whoever registered promised that the array is there.
+        let bytes = unsafe { array(images, images_length) }.ok_or("no bytes where it should be")?;
+        let images = if bytes.is_empty() {
+            Vec::new()
+        } else {
+            decode(bytes).map_err(|error| error.to_string())?
+        };
+        // SAFETY: as above.
+        let table = unsafe { array(objects, objects_length) }.ok_or("no table of statics")?;
+        Ok(Decoded {
+            kernels: index(&images),
+            objects: statics(table)?,
+            images: images.into_iter().map(Arc::new).collect(),
+        })
+    }
+}
+
+fn index(images: &[Image]) -> HashMap<u64, Vec<(usize, usize)>> {
+    let mut kernels: HashMap<u64, Vec<(usize, usize)>> = HashMap::new();
+    for (image_index, image) in images.iter().enumerate() {
+        for (kernel_index, kernel) in image.kernels.iter().enumerate() {
+            kernels.entry(kernel.key).or_default().push((image_index, kernel_index));
+        }
+    }
+    kernels
+}
+
+/// The table of statics by id, without those the program does not contain.
+fn statics(table: &[HostObject]) -> Result<HashMap<String, usize>, String> {
+    let mut found = HashMap::with_capacity(table.len());
+    for object in table.iter().filter(|object| object.offset != 0) {
+        // SAFETY: whoever registered promised that the ids are there.
+        let id = unsafe { array(object.id, object.id_length) }.ok_or("a static without id")?;
+        let id = std::str::from_utf8(id).map_err(|_| "the id of a static is not text")?;
+        let address = table.as_ptr().expose_provenance().wrapping_add_signed(
+            isize::try_from(object.offset).map_err(|_| "a static outside the address space")?,
+        );
+        found.insert(id.to_owned(), address);
+    }
+    Ok(found)
+}
+
+/// An array of a descriptor; `None` if it is null or misaligned although not empty, or too long.
+///
+/// # Safety
+/// If `start` is aligned and not null, `length` elements lie there, unchanged for as long as the
+/// result is used.
+unsafe fn array<'a, T>(start: *const T, length: u64) -> Option<&'a [T]> {
+    if length == 0 {
+        return Some(&[]);
+    }
+    let length = usize::try_from(length).ok()?;
+    let bytes = length.checked_mul(size_of::<T>())?;
+    if start.is_null() || !start.is_aligned() || isize::try_from(bytes).is_err() {
+        return None;
+    }
+    // SAFETY: aligned, not null, no longer than an object may be, and by the caller's promise there.
+    Some(unsafe { std::slice::from_raw_parts(start, length) })
+}
