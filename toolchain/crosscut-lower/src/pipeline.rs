@@ -23,9 +23,6 @@ const DEVICE_TRIPLE: &str = "spirv64v1.2-unknown-unknown";
 /// Runs a job.
 pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     let llvm = Llvm::load()?;
-    llvm.set_options(&[
-        "--spirv-ext=+SPV_INTEL_arbitrary_precision_integers",
-    ]);
     let dump = Dump::new(job);
     let Some(Linked { mut module, entries, missing }) = link::link(&llvm, job)? else {
         return Ok(Outcome::NoKernels);
@@ -187,7 +184,7 @@ impl Lowering<'_> {
         verify(&module, "spaces")?;
         module.set_target(self.device);
         module.run(
-            "always-inline,function(sroa,infer-address-spaces,early-cse),default<O2>,\
+            "function(sroa,infer-address-spaces,early-cse),default<O2>,\
              function(infer-address-spaces,early-cse,dce),globaldce,instnamer",
             Some(self.device),
         )?;
@@ -205,9 +202,13 @@ impl Lowering<'_> {
             "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg,dce)",
             Some(self.device),
         )?;
+        // Inlining leaves remarks of its own behind.
+        let mut ir = Ir::parse(&module.print());
+        legalise::run(&mut ir);
+        let module = Module::from_text(self.llvm, &ir.only(&[&format!("@{name}")]).print())?;
         verify(&module, "emit")?;
         self.dump.write("emit", Some(name), || module.print());
-        let payload = module.emit(self.device)?;
+        let payload = module.emit(&TargetMachine::new(self.llvm, DEVICE_TRIPLE)?)?;
         spirv::check(&payload).map_err(|error| LowerError::Kernel {
             kernel: display_name.to_owned(),
             reason: format!("LLVM wrote SPIR-V that is not well formed: {error}"),

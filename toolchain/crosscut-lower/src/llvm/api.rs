@@ -132,7 +132,8 @@ functions! {
     LLVMGetFirstUse: fn(Ref) -> Ref;
     LLVMGetNextUse: fn(Ref) -> Ref;
     LLVMGetUser: fn(Ref) -> Ref;
-    LLVMIsACallBase: fn(Ref) -> Ref;
+    LLVMIsACallInst: fn(Ref) -> Ref;
+    LLVMIsAInvokeInst: fn(Ref) -> Ref;
     LLVMGetInstructionParent: fn(Ref) -> Ref;
     LLVMGetBasicBlockParent: fn(Ref) -> Ref;
     LLVMRunPasses: fn(Ref, *const c_char, Ref, Ref) -> Ref;
@@ -153,8 +154,10 @@ functions! {
         c_int,
         c_int,
     ) -> Ref;
+    LLVMDisposeTargetMachine: fn(Ref);
     LLVMCreateTargetDataLayout: fn(Ref) -> Ref;
     LLVMCopyStringRepOfTargetData: fn(Ref) -> *mut c_char;
+    LLVMDisposeTargetData: fn(Ref);
     LLVMTargetMachineEmitToMemoryBuffer: fn(Ref, Ref, c_int, *mut *mut c_char, *mut Ref) -> c_int;
     LLVMParseCommandLineOptions: fn(c_int, *const *const c_char, *const c_char);
 }

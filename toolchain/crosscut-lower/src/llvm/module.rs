@@ -240,7 +240,11 @@ impl Module {
             // SAFETY: the use is one of a live value.
             let user = unsafe { (api.LLVMGetUser)(usage) };
             // SAFETY: any value may be asked what it is.
-            let call = unsafe { (api.LLVMIsACallBase)(user) };
+            let mut call = unsafe { (api.LLVMIsACallInst)(user) };
+            if call.is_null() {
+                // SAFETY: as above.
+                call = unsafe { (api.LLVMIsAInvokeInst)(user) };
+            }
             if !call.is_null() {
                 // SAFETY: a call is an instruction, and those in a module have a block.
                 let block = unsafe { (api.LLVMGetInstructionParent)(call) };

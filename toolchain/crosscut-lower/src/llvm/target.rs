@@ -5,11 +5,20 @@ use std::ptr::null_mut;
 
 use super::{Llvm, LlvmError, Ref, c_string};
 
-/// A code generator for one triple. Never freed: there are two in the process's life.
+/// A code generator for one triple.
+///
+/// The SPIR-V one remembers functions of the module it emitted: it is good for one module.
 pub(crate) struct TargetMachine {
     llvm: Llvm,
     triple: String,
     machine: Ref,
+}
+
+impl Drop for TargetMachine {
+    fn drop(&mut self) {
+        // SAFETY: the machine is owned by this value and not used after.
+        unsafe { (self.llvm.api().LLVMDisposeTargetMachine)(self.machine) };
+    }
 }
 
 impl TargetMachine {
@@ -58,10 +67,12 @@ impl TargetMachine {
 
     /// Sizes and alignments, in LLVM's notation.
     pub(crate) fn data_layout(&self) -> String {
-        // SAFETY: the machine lives; the layout is never freed, like the machine.
+        // SAFETY: the machine lives; the layout is freed below.
         let layout = unsafe { (self.llvm.api().LLVMCreateTargetDataLayout)(self.machine) };
         // SAFETY: the layout lives; the result is a fresh message.
         let text = unsafe { (self.llvm.api().LLVMCopyStringRepOfTargetData)(layout) };
+        // SAFETY: the layout is ours and not used any more.
+        unsafe { (self.llvm.api().LLVMDisposeTargetData)(layout) };
         self.llvm.take_message(text)
     }
 }

@@ -7,7 +7,8 @@
 //! A one-dimensional kernel that can panic gets two bodies: one is compiled with the assumption that
 //! this item's index is within every argument it reads, and is taken where the whole range is. A
 //! branch that all items take alike costs nothing; a check in each item keeps a loop from being
-//! vectorised. The caller says by `assume` whether it is worth it.
+//! vectorised. The bodies stay functions of their own while they are optimised, or the optimiser would
+//! merge them again. The caller says by `assume` whether it is worth it.
 //!
 //! `%p = call ptr @__crosscut_argument_address(i32 0)` becomes
 //! `%p = getelementptr i8, ptr %cc.argument.0, i64 0` in a body whose parameter
@@ -184,15 +185,14 @@ pub(crate) fn outline(
         .collect();
 
     let parameters = parameters(&uses, announcement, &globals);
-    let signature: Vec<String> = parameters.iter().map(|parameter| declare(*parameter)).collect();
-    let signature = signature.join(", ");
+    let signature = declarations(&parameters, &uses);
     // Only slices that are read have a length that an index is checked against.
     let checked: Vec<u32> = uses.lengths.iter().copied().collect();
     let assumed = assume && uses.panics && announcement.dimensions == 1 && !checked.is_empty();
 
     let prologue = prologue(&uses, announcement, &globals);
     let body = |symbol: &str, assumptions: &[String]| {
-        let mut lines = vec![format!("define internal void {symbol}({signature}) alwaysinline {{")];
+        let mut lines = vec![format!("define internal void {symbol}({signature}) noinline {{")];
         // The first line of the body is its label, if it has one.
         let rest = &function.lines[1..];
         let label = usize::from(Instruction::parse(&rest[0]).is_none());
@@ -285,6 +285,23 @@ fn declare(parameter: Parameter) -> String {
     format!("{kind} {}", value(parameter))
 }
 
+/// The parameters with what is known of them: arguments do not overlap, by the rules of borrowing.
+fn declarations(parameters: &[Parameter], uses: &Uses) -> String {
+    let declared: Vec<String> = parameters
+        .iter()
+        .map(|&parameter| {
+            let attributes = match parameter {
+                Parameter::Address { slot } if uses.addresses[&slot] => " noalias readonly",
+                Parameter::Address { .. } | Parameter::PanicRecord => " noalias",
+                _ => "",
+            };
+            let kind = if is_pointer(parameter) { "ptr addrspace(1)" } else { "i64" };
+            format!("{kind}{attributes} {}", value(parameter))
+        })
+        .collect();
+    declared.join(", ")
+}
+
 /// Gives every hook's answer a name, at the top of a body.
 fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -358,6 +375,12 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
                     .map_or_else(|| address.to_owned(), |index| format!("%cc.global.{index}"));
                 return Some(format!("  {result} = getelementptr i8, ptr {address}, i64 0"));
             }
+            _ if call.callee == PANIC_SITE => {
+                return Some(format!(
+                    "  call void {PANIC_SITE}(ptr addrspace(1) %cc.panic, {})",
+                    call.arguments.join(", ")
+                ));
+            }
             hooks::BARRIER => {
                 return Some(
                     "  call void @_Z22__spirv_ControlBarrieriii(i32 2, i32 2, i32 272) convergent"
@@ -380,21 +403,9 @@ fn kernel(
     checked: &[u32],
     assumed: bool,
 ) -> Item {
-    let declared: Vec<String> = parameters
-        .iter()
-        .map(|&parameter| {
-            let attributes = match parameter {
-                Parameter::Address { slot } if uses.addresses[&slot] => " noalias readonly",
-                Parameter::Address { .. } | Parameter::PanicRecord => " noalias",
-                _ => "",
-            };
-            let kind = if is_pointer(parameter) { "ptr addrspace(1)" } else { "i64" };
-            format!("{kind}{attributes} {}", value(parameter))
-        })
-        .collect();
     let passed: Vec<String> = parameters.iter().map(|&parameter| declare(parameter)).collect();
     let passed = passed.join(", ");
-    let mut text = format!("define spir_kernel void @{name}({}) {{\nentry:\n", declared.join(", "));
+    let mut text = format!("define spir_kernel void @{name}({}) {{\nentry:\n", declarations(parameters, uses));
     if assumed {
         let _ = writeln!(
             text,

@@ -5,7 +5,7 @@
 //! CPU or forbids inlining, no personality, no empty inline assembly.
 //!
 //! `define void @f() #0 personality ptr @p` with `#0 = { noinline "target-cpu"="x86-64" }`
-//! becomes `define void @f() #0 alwaysinline convergent` with `#0 = { }`.
+//! becomes `define void @f() #0 alwaysinline convergent` with `#0 = { nounwind }`.
 
 use crosscut_image::hooks;
 
@@ -79,7 +79,8 @@ pub(crate) fn run(ir: &mut Ir) {
 fn filter_attributes(item: &mut Item) {
     let line = &item.lines[0];
     let Some(open) = line.find('{') else { return };
-    let mut kept = String::new();
+    // Nothing unwinds on a device; and a group may not be empty.
+    let mut kept = " nounwind".to_owned();
     let words: Vec<&str> = tokens(&line[open + 1..]).map(|(_, token)| token).collect();
     let mut at = 0;
     while at < words.len() && words[at] != "}" {
@@ -96,7 +97,7 @@ fn filter_attributes(item: &mut Item) {
             }
             end += 1;
         }
-        if !word.starts_with('"') && !DROPPED_ATTRIBUTES.contains(&word) {
+        if !word.starts_with('"') && word != "nounwind" && !DROPPED_ATTRIBUTES.contains(&word) {
             kept.push(' ');
             kept.push_str(&words[at..end].join(" "));
         }

@@ -1,7 +1,8 @@
 //! Numbers the places where a kernel can panic.
 //!
 //! Expects an optimised kernel: the operands of [`PANIC`] calls are constants now.
-//! Leaves `call void @__crosscut_panic_site(i32 site, i64 a, i64 b)` and the list of sites.
+//! Leaves `call void @__crosscut_panic_site(i32 site, i64 a, i64 b)` and the list of sites;
+//! [`outline`](super::outline) adds the address of the record as first argument.
 
 use crosscut_image::PanicSite;
 
@@ -40,7 +41,7 @@ pub(crate) fn run(ir: &mut Ir, entry: &str, sites: &mut Vec<PanicSite>) {
                 kind: Kind::Declaration,
                 name: PANIC_SITE.into(),
                 lines: vec![format!(
-                    "declare void {PANIC_SITE}(i32, i64, i64) cold noreturn nomerge nounwind"
+                    "declare void {PANIC_SITE}(ptr addrspace(1), i32, i64, i64) cold noreturn nomerge nounwind"
                 )],
             };
         }

@@ -56,6 +56,10 @@ fn convert_line(line: &str, variables: &HashSet<String>, stack: &mut usize) -> V
             format!("  {result} = addrspacecast ptr {slot} to ptr addrspace(4)"),
         ];
     }
+    // A lifetime is that of a stack slot, which now stands behind a cast.
+    if line.contains(" @llvm.lifetime.") {
+        return Vec::new();
+    }
     vec![convert(line, variables)]
 }
 
