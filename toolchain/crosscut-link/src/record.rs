@@ -22,7 +22,7 @@ pub struct Record {
     pub reaches_device: bool,
     /// The rustc that compiles it.
     pub rustc: String,
-    /// The arguments of the second pass.
+    /// The arguments of the second pass, without where its output goes.
     pub arguments: Vec<String>,
     /// Where rustc runs.
     pub folder: PathBuf,
@@ -87,9 +87,26 @@ impl Record {
         if self.bitcode.exists() {
             return Ok(());
         }
+        // Two programs may be linked at the same time and want the same crate, so each works in a
+        // folder of its own and the bitcode appears at once.
+        let mut folder = self.bitcode.clone().into_os_string();
+        folder.push(format!(".{}", std::process::id()));
+        let folder = PathBuf::from(folder);
+        let result = self.compile_in(&folder);
+        // What is left there is of no use to anybody.
+        let _ = fs::remove_dir_all(&folder);
+        result
+    }
+
+    fn compile_in(&self, folder: &Path) -> Result<(), SecondPassError> {
         let failed = |error| SecondPassError::Run { crate_name: self.crate_name.clone(), error };
+        fs::create_dir_all(folder).map_err(failed)?;
+        let fresh = folder.join("bitcode");
+        let mut emit = OsString::from("llvm-bc=");
+        emit.push(&fresh);
         let mut command = Command::new(&self.rustc);
         command.args(&self.arguments).current_dir(&self.folder);
+        command.arg("--out-dir").arg(folder).arg("--emit").arg(emit);
         let known = command_variables();
         for (name, _) in env::vars_os() {
             if belongs_to_one_crate(&name, &known) {
@@ -99,7 +116,7 @@ impl Record {
         command.envs(&self.variables).stdin(Stdio::null());
         let output = command.output().map_err(failed)?;
         if output.status.success() {
-            return Ok(());
+            return fs::rename(fresh, &self.bitcode).map_err(failed);
         }
         Err(SecondPassError::Refused {
             crate_name: self.crate_name.clone(),

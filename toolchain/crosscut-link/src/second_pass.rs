@@ -4,8 +4,6 @@
 //! type ids and layouts come out equal. Not optimised, because what a host's optimiser does is
 //! wrong or useless on a device. What the host's build checks, the device's checks too.
 
-use std::path::Path;
-
 use crate::arguments::{Argument, Arguments};
 
 /// Codegen options that only concern the host's code or its link, or that this pass sets itself.
@@ -54,8 +52,8 @@ const DROPPED_OPTIONS: &[&str] = &[
     "-o",
 ];
 
-/// Rewrites the host's arguments for the second pass, whose output is `bitcode`.
-pub(crate) fn arguments(host: &Arguments, bitcode: &Path, mangling: Mangling) -> Arguments {
+/// Rewrites the host's arguments for the second pass. Where its output goes is said when it is run.
+pub(crate) fn arguments(host: &Arguments, mangling: Mangling) -> Arguments {
     let mut list: Vec<Argument> = host
         .0
         .iter()
@@ -87,13 +85,8 @@ pub(crate) fn arguments(host: &Arguments, bitcode: &Path, mangling: Mangling) ->
         list.push(Argument::Codegen { name: name.into(), value });
     }
     list.extend(mangling.argument(host));
-    for (name, value) in [
-        // The host's compilation has shown the warnings.
-        ("--cap-lints", "allow".into()),
-        ("--emit", format!("llvm-bc={}", bitcode.display())),
-    ] {
-        list.push(Argument::Valued { name: name.into(), value });
-    }
+    // The host's compilation has shown the warnings.
+    list.push(Argument::Valued { name: "--cap-lints".into(), value: "allow".into() });
     Arguments(list)
 }
 
@@ -138,7 +131,7 @@ mod tests {
 
     fn rewrite(line: &str, mangling: Mangling) -> String {
         let host = Arguments::parse(line.split_whitespace().map(String::from));
-        arguments(&host, Path::new("t/device/app-1.bc"), mangling).words().join(" ")
+        arguments(&host, mangling).words().join(" ")
     }
 
     #[test]
@@ -154,7 +147,7 @@ mod tests {
              -C extra-filename=-1 -L dependency=t --extern crosscut=t/libcrosscut-2.rlib \
              -C opt-level=0 -C codegen-units=1 -C no-prepopulate-passes \
              -C debuginfo=line-tables-only -C debug-assertions=on -C overflow-checks=on \
-             -C symbol-mangling-version=v0 --cap-lints allow --emit llvm-bc=t/device/app-1.bc"
+             -C symbol-mangling-version=v0 --cap-lints allow"
         );
     }
 

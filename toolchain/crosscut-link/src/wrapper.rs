@@ -76,7 +76,7 @@ impl Compilation {
                 .any(|file| Record::of_output(file).is_some_and(|record| record.reaches_device));
         let mangling = if reaches_device { Mangling::Readable } else { Mangling::AsGiven };
         let bitcode = paths.bitcode();
-        let second = second_pass::arguments(&arguments, &bitcode, mangling);
+        let second = second_pass::arguments(&arguments, mangling);
         let record = Record {
             crate_name,
             reaches_device,
