@@ -38,7 +38,7 @@ impl Deref for ContextHandle {
 
 impl Drop for ContextHandle {
     fn drop(&mut self) {
-        if exit::driver_is_alive() {
+        if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that `clCreateContext` gave.
             unsafe { (self.api.clReleaseContext)(self.raw) };
         }
@@ -52,7 +52,7 @@ impl ClContext {
     pub(crate) fn create(device: &Arc<ClDevice>) -> Result<Self, DriverError> {
         static FIRST_CONTEXT: Once = Once::new();
         const CALL: &str = "clCreateContext";
-        exit::check(CALL)?;
+        let _alive = exit::enter(CALL)?;
         let mut status = 0;
         // SAFETY: no properties and no callback; one device, which lives for ever; `status` is
         // writable.

@@ -31,7 +31,7 @@ impl ClEvent {
     /// The command's status: positive while it is not complete, negative if it failed.
     fn status(&self) -> Result<i32, DriverError> {
         const CALL: &str = "clGetEventInfo";
-        exit::check(CALL)?;
+        let _alive = exit::enter(CALL)?;
         let mut status = 0_i32;
         // SAFETY: the event is alive, and its status is a `cl_int`, for which there is room.
         let code = unsafe {
@@ -77,7 +77,7 @@ impl Event for ClEvent {
 
 impl Drop for ClEvent {
     fn drop(&mut self) {
-        if exit::driver_is_alive() {
+        if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that the enqueueing call gave.
             unsafe { (self.api.clReleaseEvent)(self.raw) };
         }

@@ -59,7 +59,7 @@ impl ClMemory {
         size: NonZeroUsize,
         align: usize,
     ) -> Result<Self, DriverError> {
-        exit::check("clCreateBuffer")?;
+        let _alive = exit::enter("clCreateBuffer")?;
         let place = match context.usm {
             Some(usm) => allocate_usm(context, usm, kind, size, align)?,
             None => allocate_object(context, kind, size, align)?,
@@ -213,9 +213,7 @@ impl Memory for ClMemory {
 
 impl Drop for ClMemory {
     fn drop(&mut self) {
-        if !exit::driver_is_alive() {
-            return;
-        }
+        let Some(_alive) = exit::driver() else { return };
         match &mut self.place {
             Place::Usm { usm, allocation, .. } => {
                 // SAFETY: the driver gave this address for this context, and nobody else frees it.

@@ -25,7 +25,7 @@ unsafe impl Sync for ProgramHandle {}
 
 impl Drop for ProgramHandle {
     fn drop(&mut self) {
-        if exit::driver_is_alive() {
+        if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that creating the program gave.
             unsafe { (self.context.api.clReleaseProgram)(self.raw) };
         }
@@ -40,7 +40,7 @@ impl ClProgram {
     pub(crate) fn build(context: &Arc<ContextHandle>, code: &[u8]) -> Result<Self, DriverError> {
         const CREATE: &str = "clCreateProgramWithIL";
         const BUILD: &str = "clBuildProgram";
-        exit::check(BUILD)?;
+        let _alive = exit::enter(BUILD)?;
         let Some(create) = context.create_program else {
             panic!("the runtime builds only forms that a device lists");
         };
@@ -97,7 +97,7 @@ impl ProgramHandle {
 impl Program for ClProgram {
     fn kernel(&self, name: &str) -> Result<Box<dyn Kernel>, DriverError> {
         const CALL: &str = "clCreateKernel";
-        exit::check(CALL)?;
+        let _alive = exit::enter(CALL)?;
         // A name with a zero byte inside is no kernel's name; drivers could not even be asked.
         let name = CString::new(name).map_err(|_| error(CALL, sys::CL_INVALID_KERNEL_NAME))?;
         let mut status = 0;
@@ -160,7 +160,7 @@ impl Kernel for ClKernel {
 
 impl Drop for ClKernel {
     fn drop(&mut self) {
-        if exit::driver_is_alive() {
+        if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that `clCreateKernel` gave.
             unsafe { (self.program.context.api.clReleaseKernel)(self.raw) };
         }

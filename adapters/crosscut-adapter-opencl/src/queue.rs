@@ -41,6 +41,7 @@ impl ClQueue {
         options: &QueueOptions,
     ) -> Result<Self, DriverError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let _alive = exit::enter("clCreateCommandQueueWithProperties")?;
         // Where the device has no other queues, one in order keeps every promise of one that is
         // not: it only overlaps less.
         let out_of_order = options.order == QueueOrder::OutOfOrder && context.out_of_order_queues;
@@ -48,13 +49,11 @@ impl ClQueue {
         let (device, mut status) = (context.id, 0);
         let (call, raw) = if let Some(create) = context.api.clCreateCommandQueueWithProperties {
             let properties = [sys::CL_QUEUE_PROPERTIES, flags, 0];
-            exit::check("clCreateCommandQueueWithProperties")?;
             // SAFETY: context and device are alive and belong together, the list of properties
             // ends with 0, `status` is writable.
             let raw = unsafe { create(context.raw, device, properties.as_ptr(), &raw mut status) };
             ("clCreateCommandQueueWithProperties", raw)
         } else {
-            exit::check("clCreateCommandQueue")?;
             // SAFETY: context and device are alive and belong together, `status` is writable.
             let raw = unsafe {
                 (context.api.clCreateCommandQueue)(context.raw, device, flags, &raw mut status)
@@ -165,7 +164,7 @@ impl Queue for ClQueue {
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
         const CALL: &str = "clEnqueueNDRangeKernel";
-        exit::check(CALL)?;
+        let _alive = exit::enter(CALL)?;
         let Some(kernel) = kernel.as_any().downcast_ref::<ClKernel>() else {
             panic!("the runtime hands over only kernels of the same context");
         };
@@ -207,7 +206,7 @@ impl Queue for ClQueue {
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
         const CALL: &str = "clEnqueueWriteBuffer";
-        exit::check(CALL)?;
+        let _alive = exit::enter(CALL)?;
         let waits = WaitList::new(after, self.in_order);
         match own(target).place() {
             Place::Usm { usm, address, .. } => {
@@ -247,7 +246,7 @@ impl Queue for ClQueue {
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
         const CALL: &str = "clEnqueueReadBuffer";
-        exit::check(CALL)?;
+        let _alive = exit::enter(CALL)?;
         let waits = WaitList::new(after, self.in_order);
         match own(source).place() {
             Place::Usm { usm, address, .. } => {
@@ -286,7 +285,7 @@ impl Queue for ClQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        exit::check("clEnqueueFillBuffer")?;
+        let _alive = exit::enter("clEnqueueFillBuffer")?;
         let waits = WaitList::new(after, self.in_order);
         let mut event = std::ptr::null_mut();
         let pattern = (&raw const value).cast::<c_void>();
@@ -337,7 +336,7 @@ impl Queue for ClQueue {
 
 impl Drop for ClQueue {
     fn drop(&mut self) {
-        if exit::driver_is_alive() {
+        if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that creating the queue gave. What was submitted
             // still runs.
             unsafe { (self.context.api.clReleaseCommandQueue)(self.raw) };

@@ -161,25 +161,26 @@ fn division_is_rounded_as_rust_rounds_it() {
         let from = context.allocate(MemoryKind::Device, size, 4).unwrap();
         let to = context.allocate(MemoryKind::Device, size, 4).unwrap();
         let mut quotients = vec![0_f32; divisors.len()];
-        let dividend = 0.1_f32;
         // SAFETY: `divisors` is readable for `size` bytes and outlives the last wait.
         let written = unsafe { queue.write(&*from, 0, divisors.as_ptr().cast(), size, &[]) };
         written.unwrap();
-        let arguments = [
-            Argument::Memory { memory: &*to, offset: 0 },
-            Argument::Memory { memory: &*from, offset: 0 },
-            Argument::Value(&dividend.to_ne_bytes()),
-        ];
-        let extent = Extent { dimensions: 1, size: [divisors.len(), 1, 1] };
-        // SAFETY: the arguments fit `divide`, and the memory outlives the last wait.
-        unsafe { queue.launch(&*kernel, extent, &arguments, &[]) }.unwrap();
-        // SAFETY: `quotients` is writable for `size` bytes and untouched until the wait.
-        unsafe { queue.read(&*to, 0, quotients.as_mut_ptr().cast(), size, &[]) }
-            .unwrap()
-            .wait()
-            .unwrap();
-        for (divisor, quotient) in divisors.iter().zip(&quotients) {
-            assert_eq!(*quotient, dividend / divisor, "{dividend} / {divisor}");
+        for dividend in [0.1_f32, 1.0, 3.0, 16_777_215.0, 1.0e-30] {
+            let arguments = [
+                Argument::Memory { memory: &*to, offset: 0 },
+                Argument::Memory { memory: &*from, offset: 0 },
+                Argument::Value(&dividend.to_ne_bytes()),
+            ];
+            let extent = Extent { dimensions: 1, size: [divisors.len(), 1, 1] };
+            // SAFETY: the arguments fit `divide`, and the memory outlives the last wait.
+            unsafe { queue.launch(&*kernel, extent, &arguments, &[]) }.unwrap();
+            // SAFETY: `quotients` is writable for `size` bytes and untouched until the wait.
+            unsafe { queue.read(&*to, 0, quotients.as_mut_ptr().cast(), size, &[]) }
+                .unwrap()
+                .wait()
+                .unwrap();
+            for (divisor, quotient) in divisors.iter().zip(&quotients) {
+                assert_eq!(*quotient, dividend / divisor, "{dividend} / {divisor}");
+            }
         }
     }
 }

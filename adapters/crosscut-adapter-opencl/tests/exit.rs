@@ -91,6 +91,14 @@ fn child() {
     }
     match &*case {
         "kernel in flight" => std::process::exit(CODE),
+        "thread that waits" => {
+            for mut one in everything {
+                one.spin(LONG).unwrap();
+                std::thread::spawn(move || one.events[1].wait());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            std::process::exit(CODE);
+        }
         "handler registered before the driver" => {
             *LEFT.lock().unwrap() = everything;
             std::process::exit(CODE);
@@ -128,6 +136,11 @@ fn ends_well(case: &str) {
 #[test]
 fn a_process_can_end_with_a_kernel_in_flight() {
     ends_well("kernel in flight");
+}
+
+#[test]
+fn a_process_can_end_while_a_thread_waits() {
+    ends_well("thread that waits");
 }
 
 #[test]

@@ -13,7 +13,8 @@ fn check(adapter: OpenCl) {
         Ok(devices) => {
             for device in devices {
                 let device = TestDevice::new(device);
-                run(&device, &[]).unwrap_or_else(|what| panic!("{what}"));
+                let ran = run(&device, &[]).unwrap_or_else(|what| panic!("{what}"));
+                assert!(ran >= 30, "only {ran} behaviours apply");
             }
         }
         Err(absence) => {
