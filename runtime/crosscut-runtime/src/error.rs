@@ -7,10 +7,10 @@ use crosscut_adapter_api::{DriverError, DriverErrorKind};
 use crate::panic::KernelPanic;
 
 /// What went wrong, and what to do about it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
@@ -139,6 +139,13 @@ impl fmt::Display for Error {
             write!(f, "\n  help: {help}")?;
         }
         Ok(())
+    }
+}
+
+/// The same as `Display`: this is what a `main` that returns an error prints.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

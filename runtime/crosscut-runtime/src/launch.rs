@@ -18,8 +18,8 @@ use crate::{Error, ErrorKind};
 
 /// No extent may be larger: device code counts on it.
 const LARGEST_EXTENT: usize = i32::MAX as usize;
-/// No launch may have more items: a panic record has 40 bits for the item.
-const MOST_ITEMS: u64 = 1 << crosscut_image::registration::PANIC_ITEM_BITS;
+/// No launch may have more items, so that sums and products of linear indices cannot overflow.
+const MOST_ITEMS: u64 = 1 << 40;
 
 /// A kernel as the host program contains it.
 pub struct KernelDefinition {

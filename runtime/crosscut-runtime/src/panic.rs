@@ -85,10 +85,25 @@ impl KernelPanic {
     }
 }
 
-/// Puts the operands where `message` says `{0}` and `{1}`.
+/// Puts the operands where `message` says `{0}` and `{1}`; a doubled brace stands for itself.
 fn fill_in(message: &str, operands: [u64; 2]) -> String {
-    // Operands are digits only, so the second replacement cannot hit what the first one wrote.
-    message.replace("{0}", &operands[0].to_string()).replace("{1}", &operands[1].to_string())
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(['{', '}']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (meaning, length) = if rest.starts_with("{0}") {
+            (operands[0].to_string(), 3)
+        } else if rest.starts_with("{1}") {
+            (operands[1].to_string(), 3)
+        } else {
+            let doubled = rest.starts_with("{{") || rest.starts_with("}}");
+            (rest[..1].to_owned(), if doubled { 2 } else { 1 })
+        };
+        text.push_str(&meaning);
+        rest = &rest[length..];
+    }
+    text + rest
 }
 
 impl fmt::Display for KernelPanic {
@@ -114,7 +129,12 @@ impl fmt::Display for KernelPanic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extent, KernelPanic, PanicSite, Space};
+    use super::{Extent, KernelPanic, PanicSite, Space, fill_in};
+
+    #[test]
+    fn doubled_braces_are_the_users_own() {
+        assert_eq!(fill_in("{{0}} is {0}, {{ is {{, } is {1}", [4, 5]), "{0} is 4, { is {, } is 5");
+    }
 
     #[test]
     fn a_record_names_place_item_and_operands() {

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, DriverError, MemoryKind};
-use crosscut_image::registration::{PANIC_ITEM_BITS, PANIC_RECORD_SIZE};
+use crosscut_image::registration::PANIC_RECORD_SIZE;
 
 use crate::Error;
 use crate::context::Context;
@@ -101,7 +101,7 @@ impl Watch {
 
     /// Whether nothing panicked. The command has completed.
     pub(crate) fn is_clean(&self) -> bool {
-        matches!(self.words(), Ok([0, _, _]))
+        matches!(self.words(), Ok([0, ..]))
     }
 
     /// The panic, if there was one. The command has completed.
@@ -110,24 +110,23 @@ impl Watch {
             Ok(words) => words,
             Err(error) => return Some(Error::driver("reading whether a kernel panicked", error)),
         };
-        let site = usize::try_from(words[0] >> PANIC_ITEM_BITS).ok()?.checked_sub(1)?;
-        let item = words[0] & ((1 << PANIC_ITEM_BITS) - 1);
+        let site = usize::try_from(words[0]).ok()?.checked_sub(1)?;
         Some(Error::panic(KernelPanic::from_record(
             self.kernel.display_name(),
             self.space,
             self.kernel.panic_site(site),
-            item,
-            [words[1], words[2]],
+            words[1],
+            [words[2], words[3]],
         )))
     }
 
-    fn words(&self) -> Result<[u64; 3], DriverError> {
+    fn words(&self) -> Result<[u64; 4], DriverError> {
         let Record { block, offset } = &self.record;
-        let mut words = [0u64; 3];
+        let mut words = [0u64; 4];
         let target = words.as_mut_ptr().cast::<u8>();
         match block.memory.host_address() {
             Some(address) => {
-                let source = address.as_ptr().wrapping_add(*offset).cast::<[u64; 3]>();
+                let source = address.as_ptr().wrapping_add(*offset).cast::<[u64; 4]>();
                 // SAFETY: inside the block, aligned to its stride; the device, done by now, wrote
                 // it behind the compiler's back, hence volatile.
                 words = unsafe { source.read_volatile() };

@@ -1,0 +1,78 @@
+//! Panics of kernels are errors with a place and an item, told once.
+
+use crosscut::prelude::*;
+use crosscut::{Backend, ErrorKind, Result};
+
+fn host() -> Queue {
+    let devices = crosscut::devices().unwrap();
+    let host = devices.iter().find(|device| device.backend() == Backend::Host).unwrap();
+    Queue::on(host).unwrap()
+}
+
+#[test]
+fn one_panic_in_a_million_items_is_found_with_place_and_item() -> Result<()> {
+    let queue = host();
+    let event = queue.parallel_for([1000, 1000], (), |[y, x], ()| {
+        assert!((y, x) != (654, 321), "this one");
+    })?;
+    let line = line!() - 2;
+    let error = event.wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Panic);
+    let panic = error.kernel_panic().unwrap();
+    assert_eq!(panic.message, "this one");
+    assert_eq!(panic.item, [654, 321]);
+    assert_eq!(panic.linear_item, 654_321);
+    assert!(panic.file.ends_with("panics.rs"));
+    assert_eq!(panic.line, line);
+    assert_eq!(panic.column, 9);
+    assert!(panic.kernel.contains("one_panic_in_a_million_items"), "{}", panic.kernel);
+    Ok(())
+}
+
+#[test]
+fn a_panic_is_told_once_and_the_queue_stays_usable() -> Result<()> {
+    let queue = host();
+    let x = queue.upload(&[1u32; 4])?;
+    let broken = |i: usize, x: &[u32]| assert!(x[i + 1] > 0);
+    let event = queue.parallel_for(4, &x, broken)?;
+    assert!(event.is_complete()?);
+    assert!(event.wait().unwrap_err().message().contains("the len is 4 but the index is 4"));
+    event.wait()?;
+    queue.wait()?;
+
+    // Nobody waits for the event: the next one to wait is told.
+    queue.parallel_for(4, &x, broken)?;
+    assert_eq!(queue.wait().unwrap_err().kind(), ErrorKind::Panic);
+    queue.wait()?;
+    queue.parallel_for(4, &x, broken)?;
+    assert_eq!(queue.download(&x).unwrap_err().kind(), ErrorKind::Panic);
+    assert_eq!(queue.download(&x)?, [1; 4]);
+    Ok(())
+}
+
+#[test]
+fn panics_of_every_kind_say_what_they_are() -> Result<()> {
+    let queue = host();
+    let mut zero = queue.zeroed::<i32>(1)?;
+    let mut message = |kernel: fn(&mut i32)| {
+        let event = queue.for_each(&mut zero, (), move |_, zero, ()| kernel(zero)).unwrap();
+        event.wait().unwrap_err().kernel_panic().unwrap().message.clone()
+    };
+    assert_eq!(message(|zero| *zero = 1 / *zero), "attempt to divide by zero");
+    assert_eq!(message(|zero| *zero = i32::MIN / (*zero - 1)), "attempt to divide with overflow");
+    assert_eq!(message(|zero| panic!("{zero} is not enough")), "0 is not enough");
+    assert_eq!(
+        message(|zero| *zero = u8::try_from(*zero - 1).ok().unwrap().into()),
+        "called `Option::unwrap()` on a `None` value"
+    );
+    assert_eq!(message(|_| std::panic::panic_any(3)), "a panic with a value that is no text");
+    Ok(())
+}
+
+#[test]
+fn panics_outside_kernels_go_where_they_went_before() {
+    let queue = host();
+    let caught = std::panic::catch_unwind(|| panic!("mine"));
+    assert_eq!(*caught.unwrap_err().downcast::<&str>().unwrap(), "mine");
+    queue.wait().unwrap();
+}
