@@ -94,7 +94,7 @@ pub struct Global {
 /// A place where a kernel can panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanicSite {
-    /// What the panic says; `{0}` and `{1}` stand for the record's operands.
+    /// What the panic says; `{0}` and `{1}` stand for the record's operands, a doubled brace for itself.
     pub message: String,
     /// The file, as rustc names it.
     pub file: String,

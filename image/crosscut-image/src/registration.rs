@@ -45,9 +45,7 @@ pub struct HostObject {
     pub id_length: u64,
 }
 
-/// The bytes of a panic record: three 64-bit words, zero while nothing has panicked.
-pub const PANIC_RECORD_SIZE: usize = 24;
-
-/// How many low bits of a panic record's first word hold the linear index of the item; the panic
-/// site plus one is above. The second and third word are the site's operands.
-pub const PANIC_ITEM_BITS: u32 = 40;
+/// The bytes of a panic record: four 64-bit words. The first is the panic site plus one, and zero while
+/// nothing has panicked (only its low half is ever exchanged, so that devices without 64-bit atomics
+/// do); then the linear index of the item, and the site's two operands.
+pub const PANIC_RECORD_SIZE: usize = 32;

@@ -65,9 +65,9 @@ fn text(images: &[u8], host_symbols: &[String]) -> String {
         images.len(),
         host_symbols.len()
     );
-    for (list, function, hook) in [
-        ("llvm.global_ctors", "crosscut_load", REGISTER),
-        ("llvm.global_dtors", "crosscut_unload", UNREGISTER),
+    for (section, function, hook) in [
+        (".init_array", "crosscut_load", REGISTER),
+        (".fini_array", "crosscut_unload", UNREGISTER),
     ] {
         // Hidden: a program and the libraries it loads each have a runtime of their own.
         let _ = writeln!(text, "declare hidden void @{hook}(ptr)");
@@ -75,12 +75,16 @@ fn text(images: &[u8], host_symbols: &[String]) -> String {
             text,
             "define internal void @{function}() {{\n  call void @{hook}(ptr @descriptor)\n  ret void\n}}"
         );
+        // By section and not by LLVM's list, which without more options means the old `.ctors`.
         let _ = writeln!(
             text,
-            "@{list} = appending global [1 x {{ i32, ptr, ptr }}] \
-             [{{ i32, ptr, ptr }} {{ i32 65535, ptr @{function}, ptr null }}]"
+            "@{function}.entry = internal global ptr @{function}, section \"{section}\", align 8"
         );
     }
+    text.push_str(
+        "@llvm.used = appending global [2 x ptr] [ptr @crosscut_load.entry, \
+         ptr @crosscut_unload.entry], section \"llvm.metadata\"\n",
+    );
     text
 }
 

@@ -1,15 +1,31 @@
 //! Asks `spirv-val` about finished SPIR-V, where it is installed.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crosscut_image::spirv;
+
 use crate::LowerError;
+
+/// The environment to validate for. OpenCL's leaves 64-bit atomics to an extension of the device and
+/// refuses them; where a kernel uses them only SPIR-V's own rules are asked.
+fn environment(file: &Path) -> Result<&'static str, LowerError> {
+    const INT64_ATOMICS: u32 = 12;
+    let bytes =
+        fs::read(file).map_err(|source| LowerError::Read { path: file.to_owned(), source })?;
+    let module = spirv::check(&bytes).map_err(|error| LowerError::Invalid {
+        path: file.to_owned(),
+        reason: error.to_string(),
+    })?;
+    Ok(if module.capabilities.contains(&INT64_ATOMICS) { "spv1.2" } else { "opencl2.2" })
+}
 
 /// Has every file validated. Without the tool our own checks have to do.
 pub(crate) fn validate(files: &[PathBuf]) -> Result<(), LowerError> {
     for file in files {
         let run = Command::new("spirv-val")
-            .args(["--target-env", "opencl2.2"])
+            .args(["--target-env", environment(file)?])
             .arg(file)
             .stdin(Stdio::null())
             .output();

@@ -68,16 +68,17 @@ fn record(dimensions: u8) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "define internal void @__crosscut_record_{dimensions}(ptr addrspace(1) %record, i64 %site, i64 %a, i64 %b) alwaysinline {{
+        "define internal void @__crosscut_record_{dimensions}(ptr addrspace(1) %record, i32 %site, i64 %a, i64 %b) alwaysinline {{
 start:
-{item}  %word = or i64 %site, %item
-  %pair = cmpxchg ptr addrspace(1) %record, i64 0, i64 %word syncscope(\"device\") monotonic monotonic, align 8
-  %won = extractvalue {{ i64, i1 }} %pair, 1
+{item}  %pair = cmpxchg ptr addrspace(1) %record, i32 0, i32 %site syncscope(\"device\") monotonic monotonic, align 8
+  %won = extractvalue {{ i32, i1 }} %pair, 1
   br i1 %won, label %first, label %done
 first:
-  %pa = getelementptr i8, ptr addrspace(1) %record, i64 8
+  %pi = getelementptr i8, ptr addrspace(1) %record, i64 8
+  store i64 %item, ptr addrspace(1) %pi, align 8
+  %pa = getelementptr i8, ptr addrspace(1) %record, i64 16
   store i64 %a, ptr addrspace(1) %pa, align 8
-  %pb = getelementptr i8, ptr addrspace(1) %record, i64 16
+  %pb = getelementptr i8, ptr addrspace(1) %record, i64 24
   store i64 %b, ptr addrspace(1) %pb, align 8
   br label %done
 done:

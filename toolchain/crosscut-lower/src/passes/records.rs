@@ -4,10 +4,8 @@
 //! Leaves the bodies to be inlined into the kernel, and at each panic a call of the recording function and a return: the item ends, the others go on.
 //!
 //! `call void @__crosscut_panic_site(ptr addrspace(1) %r, i32 2, i64 %a, i64 %b)` and `unreachable` become
-//! `call void @__crosscut_record_1(ptr addrspace(1) %r, i64 3298534883328, i64 %a, i64 %b)`
+//! `call void @__crosscut_record_1(ptr addrspace(1) %r, i32 3, i64 %a, i64 %b)`
 //! and `ret void`.
-
-use crosscut_image::registration::PANIC_ITEM_BITS;
 
 use super::sites::PANIC_SITE;
 use crate::ir::{Call, Ir, Kind, replace_tokens};
@@ -25,9 +23,9 @@ pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
                 continue;
             }
             let Some(call) = Call::parse(line) else { continue };
-            let site = (call.number(1).unwrap_or(0) + 1) << PANIC_ITEM_BITS;
+            let site = call.number(1).unwrap_or(0) + 1;
             *line = format!(
-                "  call void @__crosscut_record_{dimensions}(ptr addrspace(1) {}, i64 {site}, i64 {}, i64 {})",
+                "  call void @__crosscut_record_{dimensions}(ptr addrspace(1) {}, i32 {site}, i64 {}, i64 {})",
                 call.value(0).unwrap_or("null"),
                 call.value(2).unwrap_or("0"),
                 call.value(3).unwrap_or("0"),
