@@ -16,6 +16,7 @@ const SELECTORS: [&str; 2] = ["CROSSCUT_DEVICE", "ONEAPI_DEVICE_SELECTOR"];
 /// All adapters and their devices. A program has one; it lives until the process ends.
 pub struct Runtime {
     adapters: Vec<Listed>,
+    chosen: Option<Chosen>,
 }
 
 struct Listed {
@@ -42,11 +43,23 @@ struct Chosen {
 }
 
 impl Runtime {
-    /// A runtime over these adapters. None of them is asked for anything yet.
+    /// A runtime over these adapters, with the selector in the environment. No adapter is asked for
+    /// anything yet.
     #[must_use]
     pub fn new(adapters: Vec<Arc<dyn Adapter>>) -> Self {
+        Self::over(adapters, from_environment())
+    }
+
+    /// A runtime over these adapters with this selector; all devices for an empty one.
+    #[must_use]
+    pub fn with_selector(adapters: Vec<Arc<dyn Adapter>>, selector: &str) -> Self {
+        let text = selector.trim().to_owned();
+        Self::over(adapters, (!text.is_empty()).then_some(Chosen { variable: SELECTORS[0], text }))
+    }
+
+    fn over(adapters: Vec<Arc<dyn Adapter>>, chosen: Option<Chosen>) -> Self {
         let listed = |adapter| Listed { adapter, devices: OnceLock::new() };
-        Self { adapters: adapters.into_iter().map(listed).collect() }
+        Self { adapters: adapters.into_iter().map(listed).collect(), chosen }
     }
 
     /// The devices that the selector in the environment accepts; all without one.
@@ -54,8 +67,8 @@ impl Runtime {
     /// # Errors
     /// The selector cannot be read or accepts no device.
     pub fn devices(&self) -> Result<Vec<Device>, Error> {
-        match chosen() {
-            Some(chosen) => self.selected(&chosen),
+        match &self.chosen {
+            Some(chosen) => self.selected(chosen),
             None => Ok(self.adapters.iter().flat_map(Listed::found).cloned().collect()),
         }
     }
@@ -65,22 +78,17 @@ impl Runtime {
     /// # Errors
     /// The selector cannot be read, accepts no device, or accepts none that can run them.
     pub fn default_device(&self) -> Result<Device, Error> {
-        let chosen = chosen();
         // Without images only native code runs: no driver needs to be loaded to find that out.
-        if chosen.is_none() && !registry::has_images() {
+        if self.chosen.is_none() && !registry::has_images() {
             let native =
                 self.adapters.iter().filter(|listed| listed.adapter.backend() == Backend::Host);
             if let Some(device) = native.flat_map(Listed::found).next() {
                 return Ok(device.clone());
             }
         }
-        let devices = match &chosen {
-            Some(chosen) => self.selected(chosen)?,
-            None => self.devices()?,
-        };
         let mut refusal = None;
         let mut best: Option<(u8, Device)> = None;
-        for device in devices {
+        for device in self.devices()? {
             match device.runs_this_program() {
                 Ok(()) => {
                     let rank = device.rank();
@@ -96,7 +104,7 @@ impl Runtime {
             (None, Some(refusal)) => Err(refusal),
             (None, None) => Err(Error::new(
                 ErrorKind::NoDevice,
-                format!("there is no device\n{}", self.overview(|_| true)),
+                format!("there is no device\n{}", self.overview()),
             )),
         }
     }
@@ -106,7 +114,7 @@ impl Runtime {
         let selector = Selector::parse(text).map_err(|why| {
             Error::new(
                 ErrorKind::NoDevice,
-                format!("{variable}=`{text}` cannot be read: {why}\n{}", self.overview(|_| true)),
+                format!("{variable}=`{text}` cannot be read: {why}\n{}", self.overview()),
             )
             .with_help(format!(
                 "set {variable} to one of these, for example `host` or `opencl:cpu`"
@@ -123,7 +131,7 @@ impl Runtime {
         if devices.is_empty() {
             return Err(Error::new(
                 ErrorKind::NoDevice,
-                format!("{variable}=`{text}` accepts no device\n{}", self.overview(|_| true)),
+                format!("{variable}=`{text}` accepts no device\n{}", self.overview()),
             )
             .with_help(format!("unset {variable}, or set it to one of these")));
         }
@@ -131,9 +139,9 @@ impl Runtime {
     }
 
     /// What exists, and why the rest does not: one line per device or empty back end.
-    fn overview(&self, wanted: impl Fn(Backend) -> bool) -> String {
+    fn overview(&self) -> String {
         let mut text = String::from("  there are:");
-        for listed in self.adapters.iter().filter(|listed| wanted(listed.adapter.backend())) {
+        for listed in &self.adapters {
             let backend = listed.adapter.backend();
             match listed.devices() {
                 Ok(devices) => {
@@ -150,7 +158,7 @@ impl Runtime {
 }
 
 /// The selector in the environment; an empty one is none.
-fn chosen() -> Option<Chosen> {
+fn from_environment() -> Option<Chosen> {
     SELECTORS.iter().find_map(|&variable| {
         let text = std::env::var_os(variable)?.to_string_lossy().trim().to_owned();
         (!text.is_empty()).then_some(Chosen { variable, text })
