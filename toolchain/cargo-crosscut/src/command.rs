@@ -131,7 +131,12 @@ fn add_wrapper(command: &mut Command, options: &Options, target: &Path) -> Resul
         command.env(variables::DUMP_AFTER, name);
     }
     if let Some(folder) = &options.dump_dir {
-        command.env(variables::DUMP_DIR, absolute(folder)?);
+        let folder = absolute(folder)?;
+        std::fs::create_dir_all(&folder).map_err(|error| Misuse {
+            message: format!("cannot make the folder `{}`: {error}", folder.display()),
+            help: "name another by `--dump-dir`".into(),
+        })?;
+        command.env(variables::DUMP_DIR, folder);
     }
     Ok(())
 }

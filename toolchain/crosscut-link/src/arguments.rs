@@ -144,6 +144,12 @@ impl Arguments {
             || self.crate_types().any(|kind| matches!(kind, "bin" | "cdylib" | "dylib"))
     }
 
+    /// Whether rustc merges the crates of a program (link-time optimisation) before it links.
+    pub(crate) fn merges_crates(&self) -> bool {
+        let off = |value: &str| matches!(value, "n" | "no" | "off" | "false");
+        self.codegen("lto").is_some_and(|value| !off(value))
+    }
+
     /// Where rustc puts its output, and the name it gives it, without `lib` and extension.
     pub(crate) fn output(&self) -> Option<(PathBuf, String)> {
         if let Some(file) = self.values("-o").last() {
@@ -261,6 +267,16 @@ mod tests {
         }
         for line in ["--crate-type lib", "--crate-type=rlib", "--crate-type staticlib"] {
             assert!(!parse(line).links(), "{line}");
+        }
+    }
+
+    #[test]
+    fn crates_are_merged_only_by_optimisation_across_crates() {
+        for line in ["-C lto", "-C lto=thin", "-C lto=fat"] {
+            assert!(parse(line).merges_crates(), "{line}");
+        }
+        for line in ["", "-C lto=off", "-C opt-level=3"] {
+            assert!(!parse(line).merges_crates(), "{line}");
         }
     }
 

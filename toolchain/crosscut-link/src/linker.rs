@@ -2,7 +2,8 @@
 //!
 //! One run takes four steps, each in the module of that name:
 //!
-//! 1. `collect`: find the device bitcode of every crate in the program.
+//! 1. `collect`: find the device bitcode of every crate in the program. Without a runtime among them
+//!    nothing more is done.
 //! 2. `lower`: get an object with device images from `crosscut-lower`, giving it more bitcode for as
 //!    long as it asks for more.
 //! 3. `forward`: run the real linker, with that object added.
@@ -82,14 +83,18 @@ fn real_linker(words: &[OsString]) -> OsString {
 }
 
 fn link(linker: &OsString, words: &[OsString], record: Record) -> Result<ExitCode, Failure> {
-    let mut program = Program::collect(record);
+    let arguments = LinkArguments::read(words);
+    let mut program = Program::collect(record, &arguments.words);
+    // A test or program that does not use what it depends on: rustc leaves those crates out.
+    if !program.has_runtime(&arguments.words) {
+        return Ok(forward::unchanged(linker, words));
+    }
     // What an earlier link left there would be taken for this one's.
     let _ = std::fs::remove_dir_all(program.paths().lowered());
     let lowered = match lower::run(&mut program, job, lower_once)? {
         Lowering::NoKernels => return Ok(forward::unchanged(linker, words)),
         Lowering::Done(lowered) => lowered,
     };
-    let arguments = LinkArguments::read(words);
     forward::with_object(linker, &arguments, &lowered.object, &program.paths().link_arguments())?;
     finish(&arguments, &lowered)?;
     Ok(ExitCode::SUCCESS)

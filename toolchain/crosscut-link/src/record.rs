@@ -34,6 +34,8 @@ pub struct Record {
     pub externs: Vec<PathBuf>,
     /// The triple it is compiled for, if it was given one.
     pub target: Option<String>,
+    /// Whether rustc merges the crates of a program before the linker sees them.
+    pub merges_crates: bool,
 }
 
 /// The second pass did not work.

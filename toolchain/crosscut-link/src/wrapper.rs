@@ -87,6 +87,7 @@ impl Compilation {
             bitcode,
             externs,
             target: arguments.target().map(String::from),
+            merges_crates: arguments.merges_crates(),
         };
         Some(Self { arguments, paths, record })
     }

@@ -1,15 +1,19 @@
 //! Which crates a program is made of, and where their device bitcode is.
 //!
-//! Not from the linker's arguments: with link-time optimisation rustc leaves out libraries that it
-//! has merged. Every crate's record names the crates it depends on.
+//! Every crate's record names the crates it depends on. rustc leaves out those that are not used, so
+//! only those count that the linker is given; unless rustc has merged the crates, when the linker is
+//! given none.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crosscut_image::registration::REGISTER;
 use object::read::archive::ArchiveFile;
+use object::{Object, ObjectSymbol, ReadCache};
 
 use crate::paths::CratePaths;
 use crate::record::{Record, SecondPassError};
@@ -34,8 +38,10 @@ pub(super) struct Program {
 impl Program {
     /// Follows the records from the crate that is linked. Crates without one (those of the standard
     /// library, procedural macros) have no part here.
-    pub(super) fn collect(record: Record) -> Self {
+    pub(super) fn collect(record: Record, link: &[OsString]) -> Self {
         let paths = paths_of(&record.bitcode);
+        let linked: HashSet<&OsStr> =
+            link.iter().filter_map(|word| Path::new(word).file_name()).collect();
         let mut members = Vec::new();
         let mut seen = HashSet::new();
         let mut open: Vec<PathBuf> = record.externs.iter().rev().cloned().collect();
@@ -47,9 +53,21 @@ impl Program {
             open.extend(found.externs.iter().rev().cloned());
             let taken = found.reaches_device;
             let library = output.with_extension("rlib");
-            members.push(Member { record: found, library, taken });
+            if record.merges_crates || library.file_name().is_some_and(|it| linked.contains(it)) {
+                members.push(Member { record: found, library, taken });
+            }
         }
         Self { record, paths, members, libraries: OnceCell::new() }
+    }
+
+    /// Whether the linker is given a runtime, which is what takes device images.
+    pub(super) fn has_runtime(&self, link: &[OsString]) -> bool {
+        let wanted = [String::from(REGISTER)];
+        self.members.iter().any(|member| !defined_in(&member.library, &wanted).is_empty())
+            || link.iter().any(|word| {
+                let file = Path::new(word);
+                file.extension().is_some_and(|it| it == "o") && object_defines(file, REGISTER)
+            })
     }
 
     /// The crate that is linked.
@@ -150,8 +168,10 @@ fn paths_of(bitcode: &Path) -> CratePaths {
 /// Which of these symbols a library defines, by its own table. This finds functions whose names are
 /// not mangled.
 fn defined_in(library: &Path, wanted: &[String]) -> HashSet<String> {
-    let Ok(bytes) = fs::read(library) else { return HashSet::new() };
-    let Ok(archive) = ArchiveFile::parse(&*bytes) else { return HashSet::new() };
+    // Only the table is read: libraries are large.
+    let Ok(file) = File::open(library) else { return HashSet::new() };
+    let cache = ReadCache::new(file);
+    let Ok(archive) = ArchiveFile::parse(&cache) else { return HashSet::new() };
     let Ok(Some(symbols)) = archive.symbols() else { return HashSet::new() };
     let wanted: HashSet<&[u8]> = wanted.iter().map(|symbol| symbol.as_bytes()).collect();
     symbols
@@ -159,6 +179,12 @@ fn defined_in(library: &Path, wanted: &[String]) -> HashSet<String> {
         .filter(|symbol| wanted.contains(symbol.name()))
         .map(|symbol| String::from_utf8_lossy(symbol.name()).into_owned())
         .collect()
+}
+
+fn object_defines(file: &Path, symbol: &str) -> bool {
+    let Ok(bytes) = fs::read(file) else { return false };
+    let Ok(object) = object::File::parse(&*bytes) else { return false };
+    object.symbols().any(|found| found.is_definition() && found.name() == Ok(symbol))
 }
 
 #[cfg(test)]
@@ -184,6 +210,7 @@ pub(super) mod fixture {
             bitcode: paths.bitcode(),
             externs: externs.collect(),
             target: None,
+            merges_crates: true,
         };
         record.write(&paths).unwrap();
         fs::write(&record.bitcode, "").unwrap();
@@ -217,11 +244,23 @@ mod tests {
         record(folder, "vectors", &["numbers"], false);
         record(folder, "kernels", &["crosscut_device", "vectors"], true);
         let app = record(folder, "app", &["kernels", "numbers", "absent"], true);
-        let mut program = Program::collect(app);
+        let mut program = Program::collect(app, &[]);
         assert_eq!(names(&program), ["app", "kernels", "crosscut_device"]);
         let wanted = || vec!["_RNvCs1_7numbers3sum".to_string(), "sinf".into()];
         assert_eq!(program.add_crates_of(wanted()).unwrap(), ["sinf"]);
         assert_eq!(names(&program), ["app", "kernels", "crosscut_device", "numbers"]);
         assert_eq!(program.add_crates_of(wanted()).unwrap(), wanted());
+    }
+
+    #[test]
+    fn a_crate_that_is_not_linked_takes_no_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        record(folder, "used", &[], true);
+        record(folder, "unused", &[], true);
+        let mut app = record(folder, "app", &["used", "unused"], true);
+        app.merges_crates = false;
+        let link = ["-lc".into(), folder.join("libused.rlib").into()];
+        assert_eq!(names(&Program::collect(app, &link)), ["app", "used"]);
     }
 }

@@ -83,7 +83,7 @@ mod tests {
         record(folder.path(), "numbers", &[], false);
         let app = record(folder.path(), "app", &["numbers"], true);
         let asked = RefCell::new(Vec::new());
-        let result = run(&mut Program::collect(app), job, |job| {
+        let result = run(&mut Program::collect(app, &[]), job, |job| {
             asked.borrow_mut().push((job.modules.len(), job.searched.len()));
             Ok(answer(job))
         });

@@ -1,0 +1,159 @@
+//! Programs with kernels: images and the places of device globals come into whatever is linked.
+
+use std::path::Path;
+
+use crate::workspace::{Workspace, manifest, text, works};
+
+const CHECK: &str =
+    "registrar::check(&[kernels::first::used(), kernels::second::used()]); println!(\"checked\")";
+
+/// `app` → `kernels` → the real device crate; `numbers` knows nothing of devices, and the kernels
+/// call it.
+fn with_kernels(main: &str, rest: &str) -> Workspace {
+    let device = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../device/crosscut-device");
+    let device = format!("crosscut-device = {{ path = {:?} }}\n", device.display().to_string());
+    let members = format!(
+        "{rest}\n[workspace]\nmembers = [\"kernels\", \"numbers\", \"registrar\"]\n\
+         [dependencies]\nkernels = {{ path = \"kernels\" }}\n\
+         registrar = {{ path = \"registrar\" }}\n{device}\
+         [profile.stripped]\ninherits = \"release\"\nstrip = true\n\
+         [profile.thin]\ninherits = \"release\"\nlto = \"thin\"\n\
+         [profile.fat]\ninherits = \"release\"\nlto = \"fat\"\n"
+    );
+    let kernels = format!("[dependencies]\nnumbers = {{ path = \"../numbers\" }}\n{device}");
+    Workspace::new(&[
+        ("Cargo.toml", &manifest("app", &members)),
+        ("src/main.rs", main),
+        ("registrar/Cargo.toml", &manifest("registrar", "")),
+        ("registrar/src/lib.rs", include_str!("fixture/registrar.rs")),
+        ("numbers/Cargo.toml", &manifest("numbers", "")),
+        ("numbers/src/lib.rs", "#[inline(never)] pub fn odd(x: usize) -> u32 { x as u32 | 1 }"),
+        ("kernels/Cargo.toml", &manifest("kernels", &kernels)),
+        ("kernels/src/lib.rs", include_str!("fixture/kernels.rs")),
+    ])
+}
+
+fn main_with(body: &str) -> String {
+    format!("fn main() {{ {body} }}\n")
+}
+
+#[test]
+fn device_globals_are_found_in_every_kind_of_build() {
+    let workspace = with_kernels(&main_with(CHECK), "");
+    for profile in ["dev", "release", "stripped", "thin", "fat"] {
+        let output = works(&mut workspace.crosscut(&["run", "-q", "--profile", profile]));
+        assert_eq!(text(&output.stdout), "checked\n", "{profile}");
+    }
+    let stripped = std::fs::read(workspace.path("target/crosscut/stripped/app")).unwrap();
+    let symbol = b"__crosscut_host_objects";
+    assert!(!stripped.windows(symbol.len()).any(|window| window == symbol));
+}
+
+#[test]
+fn tests_and_examples_have_device_code_of_their_own() {
+    let workspace = with_kernels("fn main() {}", "");
+    workspace.write("tests/outside.rs", &format!("#[test] fn outside() {{ {CHECK} }}"));
+    workspace.write("examples/show.rs", &main_with(CHECK));
+    works(&mut workspace.crosscut(&["test", "-q"]));
+    let output = works(&mut workspace.crosscut(&["run", "-q", "--example", "show"]));
+    assert_eq!(text(&output.stdout), "checked\n");
+}
+
+#[test]
+fn a_shared_library_registers_when_it_is_loaded() {
+    // Both have a registrar of their own, and only the library has kernels.
+    let main = "#[link(name = \"dl\")] unsafe extern \"C\" {\
+            fn dlopen(name: *const std::ffi::c_char, flags: i32) -> *mut u8;\
+            fn dlsym(library: *mut u8, name: *const std::ffi::c_char) -> *mut u8;\
+        }\
+        fn main() { unsafe {\
+            let name = std::ffi::CString::new(std::env::args().nth(1).unwrap()).unwrap();\
+            let library = dlopen(name.as_ptr(), 2);\
+            assert!(!library.is_null());\
+            let check = dlsym(library, c\"check\".as_ptr());\
+            assert!(!check.is_null());\
+            std::mem::transmute::<*mut u8, extern \"C\" fn()>(check)();\
+        } }";
+    let workspace = with_kernels(main, "[lib]\ncrate-type = [\"cdylib\"]\n");
+    let library = format!("#[unsafe(no_mangle)] pub extern \"C\" fn check() {{ {CHECK} }}");
+    workspace.write("src/lib.rs", &library);
+    works(&mut workspace.crosscut(&["build", "-q"]));
+    let file = workspace.path("target/crosscut/debug/libapp.so");
+    let run = ["run", "-q", "--", file.to_str().unwrap()];
+    let output = works(&mut workspace.crosscut(&run));
+    assert_eq!(text(&output.stdout), "checked\n");
+}
+
+#[test]
+fn a_crate_is_compiled_for_devices_once_a_kernel_calls_it() {
+    let workspace = with_kernels(&main_with(CHECK), "");
+    works(&mut workspace.crosscut(&["build", "-q"]));
+    assert_eq!(workspace.find("device/numbers-").len(), 2, "its record and its bitcode");
+    assert_eq!(workspace.find("device/registrar-").len(), 1, "its record only");
+}
+
+#[test]
+fn a_dump_is_written_also_where_nothing_else_has_changed() {
+    let workspace = with_kernels(&main_with(CHECK), "");
+    works(&mut workspace.crosscut(&["build", "-q"]));
+    let dump = ["build", "-q", "--dump-after", "optimise", "--dump-dir", "dumps"];
+    works(&mut workspace.crosscut(&dump));
+    assert_ne!(workspace.find("/dumps/"), [""; 0].map(std::path::PathBuf::from));
+}
+
+/// A kernel that calls through a pointer it cannot know.
+const REJECTED: &str = "use crosscut_device::hooks;\n\
+    #[inline(never)]\n\
+    fn entry() {\n\
+    \x20   hooks::__crosscut_kernel(9, 1, 0);\n\
+    \x20   let address = hooks::__crosscut_argument_address(0).cast::<fn()>();\n\
+    \x20   let function = unsafe { address.read() };\n\
+    \x20   function();\n\
+    }\n\
+    fn main() { std::hint::black_box((entry as fn(), registrar::check as fn(&[usize]))); }\n";
+
+#[test]
+fn a_kernel_that_cannot_be_is_an_error_in_rustcs_look() {
+    let workspace = with_kernels(REJECTED, "");
+    let output = workspace.crosscut(&["build", "-q"]).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(101));
+    assert!(stderr.starts_with("error: "), "{stderr}");
+    assert!(stderr.contains("--> src/main.rs:7:5\n"), "{stderr}");
+    assert!(stderr.contains("7 |     function();\n  |     ^^^^^^^^^^"), "{stderr}");
+    assert!(stderr.contains("= help: "), "{stderr}");
+    assert!(!stderr.contains("linking with"), "{stderr}");
+    assert!(
+        stderr.ends_with("error: could not compile `app` (bin \"app\") due to 1 previous error\n"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn programs_that_read_cargos_messages_get_the_error_too() {
+    let workspace = with_kernels(REJECTED, "");
+    let build = ["build", "-q", "--message-format=json"];
+    let output = workspace.crosscut(&build).output().unwrap();
+    let messages: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let errors: Vec<&serde_json::Value> = messages
+        .iter()
+        .map(|message| &message["message"])
+        .filter(|message| message["level"] == "error" && !message["spans"][0].is_null())
+        .collect();
+    assert_eq!(errors.len(), 1, "{messages:#?}");
+    assert_eq!(errors[0]["spans"][0]["file_name"], "src/main.rs");
+    assert_eq!(errors[0]["spans"][0]["line_start"], 7);
+}
+
+#[test]
+fn a_missing_llvm_is_an_error_that_says_how_to_get_it() {
+    let workspace = with_kernels(&main_with(CHECK), "");
+    let mut build = workspace.crosscut(&["build", "-q"]);
+    let output = build.env(crosscut_lower::LIBRARY_VARIABLE, "/does/not/exist").output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(101));
+    assert!(stderr.contains(&format!("LLVM {}", crosscut_lower::LLVM_MAJOR)), "{stderr}");
+    assert!(stderr.contains("= help: "), "{stderr}");
+    assert!(!stderr.contains("linking with"), "{stderr}");
+}
