@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::paths::CratePaths;
 use crate::variables;
 
+/// Changes with [`Record`], so that what a build with another form of it left is not mixed with it.
+pub(crate) const FORMAT: u32 = 1;
+
 /// One crate of the build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
