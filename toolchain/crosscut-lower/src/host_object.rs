@@ -65,10 +65,9 @@ fn text(images: &[u8], host_symbols: &[String]) -> String {
         images.len(),
         host_symbols.len()
     );
-    for (section, function, hook) in [
-        (".init_array", "crosscut_load", REGISTER),
-        (".fini_array", "crosscut_unload", UNREGISTER),
-    ] {
+    for (section, function, hook) in
+        [(".init_array", "crosscut_load", REGISTER), (".fini_array", "crosscut_unload", UNREGISTER)]
+    {
         // Hidden: a program and the libraries it loads each have a runtime of their own.
         let _ = writeln!(text, "declare hidden void @{hook}(ptr)");
         let _ = writeln!(

@@ -52,8 +52,10 @@ pub(crate) fn link(llvm: &Llvm, job: &Job) -> Result<Option<Linked>, LowerError>
     entries.sort();
     entries.dedup();
 
-    let preserve: Vec<String> = entries.iter().map(|entry| format!("preserve-gv={entry}")).collect();
-    let clean_up = format!("function(lower-invoke,simplifycfg),internalize<{}>,globaldce", preserve.join(";"));
+    let preserve: Vec<String> =
+        entries.iter().map(|entry| format!("preserve-gv={entry}")).collect();
+    let clean_up =
+        format!("function(lower-invoke,simplifycfg),internalize<{}>,globaldce", preserve.join(";"));
     let mut std_is_open = false;
     let mut missing = BTreeSet::new();
     for _ in 0..MOST_ROUNDS {

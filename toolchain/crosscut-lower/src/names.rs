@@ -5,6 +5,35 @@ pub(crate) fn display(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
+/// A kernel's name for people: that of its closure, which is the last thing its entry is generic over.
+pub(crate) fn kernel(entry: &str) -> String {
+    let mut name = display(entry);
+    // The entry, and the types of Crosscut's own that wrap the closure.
+    while name.starts_with("crosscut::") || name.starts_with("<crosscut::") {
+        let Some(inner) = last_argument(&name) else { break };
+        name = inner.to_owned();
+    }
+    name
+}
+
+/// The last generic argument of a path: `B<C>` of `a::<A, B<C>>`.
+fn last_argument(name: &str) -> Option<&str> {
+    let inner = name[name.find('<')? + 1..].strip_suffix('>')?;
+    let mut depth = 0usize;
+    let mut from = 0;
+    for (at, letter) in inner.char_indices() {
+        match letter {
+            '<' | '(' | '[' | '{' => depth += 1,
+            // An arrow closes nothing.
+            '>' if inner[..at].ends_with('-') => {}
+            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => from = at + 1,
+            _ => {}
+        }
+    }
+    Some(inner[from..].trim())
+}
+
 /// Which crate a symbol belongs to: the first path segment of its name, also for methods and trait
 /// implementations.
 pub(crate) fn crate_of(symbol: &str) -> Option<String> {
@@ -46,6 +75,13 @@ mod tests {
         assert_eq!(display(symbol), "core::panicking::panic_bounds_check");
         assert!(is_of_std(symbol));
         assert_eq!(crate_of("memcpy"), None);
+    }
+
+    #[test]
+    fn a_kernel_is_called_by_its_closure() {
+        let name = "crosscut::entry::<usize, crosscut::Slice<f32>, crosscut::Direct<saxpy::saxpy<f32>::{closure#0}>>";
+        assert_eq!(last_argument(name), Some("crosscut::Direct<saxpy::saxpy<f32>::{closure#0}>"));
+        assert_eq!(kernel(name), "saxpy::saxpy<f32>::{closure#0}");
     }
 
     #[test]

@@ -41,7 +41,9 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     if !wanted.is_empty() && missing.iter().any(|symbol| wanted.contains(symbol)) {
         let elsewhere: Vec<String> = wanted
             .iter()
-            .filter(|symbol| names::crate_of(symbol).is_some_and(|name| name != "std" && name != "alloc"))
+            .filter(|symbol| {
+                names::crate_of(symbol).is_some_and(|name| name != "std" && name != "alloc")
+            })
             .filter(|symbol| !job.searched.contains(symbol))
             .cloned()
             .collect();
@@ -107,13 +109,12 @@ impl Lowering<'_> {
     /// Makes the image of one kernel.
     fn kernel(&self, module: &Ir, entry: &str, name: &str) -> Result<Image, LowerError> {
         let symbol = format!("@{entry}");
-        let display_name = names::display(entry);
-        let announcement = module.find(&symbol).and_then(Announcement::of).ok_or_else(|| {
-            LowerError::Kernel {
+        let display_name = names::kernel(entry);
+        let announcement =
+            module.find(&symbol).and_then(Announcement::of).ok_or_else(|| LowerError::Kernel {
                 kernel: display_name.clone(),
                 reason: "its key is not a constant".into(),
-            }
-        })?;
+            })?;
         let mut ir = module.only(&[&symbol]);
         let mut panic_sites = Vec::new();
         sites::run(&mut ir, &symbol, &mut panic_sites);
@@ -173,7 +174,7 @@ impl Lowering<'_> {
     ) -> Result<(Ir, Vec<crosscut_image::Parameter>, bool), LowerError> {
         let outlined = outline::outline(ir, entry, name, announcement, globals, assume)
             .ok_or_else(|| LowerError::Kernel {
-                kernel: names::display(entry.trim_start_matches('@')),
+                kernel: names::kernel(entry.trim_start_matches('@')),
                 reason: "it cannot be outlined".into(),
             })?;
         self.dump.write("outline", Some(name), || outlined.ir.print());

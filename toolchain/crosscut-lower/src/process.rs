@@ -49,7 +49,7 @@ pub fn lower(job: &Job, mut child: Command) -> Result<Outcome, LowerError> {
         };
     }
     let what = match fs::read_to_string(&progress_file) {
-        Ok(entry) => format!("kernel `{}`", names::display(entry.trim())),
+        Ok(entry) => format!("kernel `{}`", names::kernel(entry.trim())),
         Err(_) => "the program".into(),
     };
     Err(LowerError::Crash { what, how: how(output.status), output: last_lines(&output.stderr) })
@@ -97,8 +97,8 @@ fn answer(job_file: &Path) -> Result<(), LowerError> {
         Ok(outcome) => Answer::Outcome(outcome),
         Err(error) => Answer::Failed { message: error.to_string(), help: error.help() },
     };
-    let text =
-        serde_json::to_vec_pretty(&answer).map_err(|error| LowerError::Process(error.to_string()))?;
+    let text = serde_json::to_vec_pretty(&answer)
+        .map_err(|error| LowerError::Process(error.to_string()))?;
     let path = job.output_dir.join("answer.json");
     fs::write(&path, text).map_err(|source| LowerError::Write { path, source })
 }

@@ -37,8 +37,8 @@ impl Provider {
 impl Providers {
     /// Adds a bitcode file of a crate and returns its number.
     pub(crate) fn add_file(&mut self, llvm: &Llvm, path: &Path) -> Result<usize, LowerError> {
-        let bitcode = fs::read(path)
-            .map_err(|source| LowerError::Read { path: path.to_owned(), source })?;
+        let bitcode =
+            fs::read(path).map_err(|source| LowerError::Read { path: path.to_owned(), source })?;
         self.add(llvm, path.display().to_string(), bitcode)
     }
 
@@ -64,8 +64,7 @@ impl Providers {
             if bitcode.is_empty() {
                 continue;
             }
-            let origin =
-                format!("{}({})", path.display(), String::from_utf8_lossy(member.name()));
+            let origin = format!("{}({})", path.display(), String::from_utf8_lossy(member.name()));
             self.add(llvm, origin, bitcode)?;
         }
         Ok(())

@@ -1,35 +1,209 @@
 //! Finds what a device cannot do, and says so in the user's terms.
+//!
+//! Runs on optimised code: a branch that cannot be taken is gone, a call that could be resolved is,
+//! and what is left is really wanted. Debug info then still knows how it got there.
 
-use std::collections::BTreeSet;
+mod captures;
+mod debug;
+mod flow;
+mod problem;
 
-use crate::ir::{Ir, Kind};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crosscut_image::hooks;
+
+use crate::ir::{Call, Ir, Item, Kind, tokens};
 use crate::job::Diagnostic;
-use crate::passes::{library, panics};
+use crate::names;
+use crate::passes::{library, outline, panics};
+use debug::DebugInfo;
+use problem::Problem;
 
 /// The functions that kernels call and that nobody defines.
 pub(crate) fn missing_functions(ir: &Ir, entries: &[String]) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
     for entry in entries {
-        let Some(function) = ir.find(&format!("@{entry}")) else { continue };
-        for call in function.calls() {
-            let declared =
-                ir.find(call.callee).is_some_and(|item| item.kind == Kind::Declaration);
-            let name = call.callee.trim_start_matches('@').trim_matches('"');
-            if declared
-                && !name.starts_with("llvm.")
-                && !crosscut_image::hooks::FUNCTIONS.contains(&name)
-                && call.callee != panics::PANIC
-                && library::math_function(name).is_none()
-                && library::definition(&format!("__crosscut_{name}")).is_none()
-            {
-                missing.insert(name.to_owned());
-            }
+        for function in reachable(ir, entry) {
+            let calls = function.calls();
+            missing.extend(calls.filter_map(|call| undefined(ir, &call)).map(str::to_owned));
         }
     }
     missing
 }
 
-/// Every problem of every kernel.
-pub(crate) fn check(_ir: &Ir, _entries: &[String]) -> Vec<Diagnostic> {
-    Vec::new()
+/// The name of the function that a call wants, if nobody defines it and the device has none.
+fn undefined<'a>(ir: &Ir, call: &Call<'a>) -> Option<&'a str> {
+    let name = call.callee.strip_prefix('@')?.trim_matches('"');
+    let declared = ir.find(call.callee).is_some_and(|item| item.kind == Kind::Declaration);
+    let known = name.starts_with("llvm.")
+        || hooks::FUNCTIONS.contains(&name)
+        || call.callee == panics::PANIC
+        || library::math_function(name).is_some()
+        || library::definition(&format!("__crosscut_{name}")).is_some();
+    (declared && !known).then_some(name)
+}
+
+/// Every problem of every kernel, in the order of the sources, each place once.
+pub(crate) fn check(ir: &Ir, entries: &[String]) -> Vec<Diagnostic> {
+    let debug = DebugInfo::of(ir);
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    for entry in entries {
+        let kernel = names::kernel(entry);
+        for (problem, location) in problems(ir, entry) {
+            let diagnostic = problem.tell(&kernel, &debug, location.as_deref());
+            let known = diagnostics
+                .iter()
+                .any(|known| known.message == diagnostic.message && known.span == diagnostic.span);
+            if !known {
+                diagnostics.push(diagnostic);
+            }
+        }
+    }
+    diagnostics.sort_by_key(|diagnostic| {
+        diagnostic.span.as_ref().map(|span| (span.file.clone(), span.line, span.column))
+    });
+    diagnostics
+}
+
+/// The entry and the functions that could not be inlined into it.
+fn reachable<'a>(ir: &'a Ir, entry: &str) -> Vec<&'a Item> {
+    let mut found: BTreeMap<String, &Item> = BTreeMap::new();
+    let mut queue = vec![format!("@{entry}")];
+    let mut order = Vec::new();
+    while let Some(name) = queue.pop() {
+        let Some(item) = ir.find(&name).filter(|item| item.kind == Kind::Function) else {
+            continue;
+        };
+        if found.insert(name, item).is_none() {
+            order.push(item);
+            queue.extend(item.calls().map(|call| call.callee.to_owned()));
+        }
+    }
+    order
+}
+
+fn problems(ir: &Ir, entry: &str) -> Vec<(Problem, Option<String>)> {
+    let functions = reachable(ir, entry);
+    let mut problems = Vec::new();
+    // Whatever else is wrong in a function that calls itself, that is what must go first.
+    if functions.len() > 1 {
+        let location = functions[0]
+            .lines
+            .iter()
+            .filter_map(|line| Some((Call::parse(line)?, line)))
+            .find(|(call, _)| ir.find(call.callee).is_some_and(|item| item.kind == Kind::Function))
+            .and_then(|(_, line)| location_of(line));
+        problems.push((recursion(ir, &functions[1..]), location));
+        return problems;
+    }
+    for function in functions {
+        for line in &function.lines[1..] {
+            if let Some(problem) = problem_of(ir, function, line) {
+                problems.push((problem, location_of(line)));
+            }
+        }
+        for line in captures::followed(function) {
+            problems.push((Problem::Captured, location_of(line)));
+        }
+        for line in flow::divergent_barriers(function) {
+            problems.push((Problem::Barrier, location_of(line)));
+        }
+        if let Err(reason) = outline::used_globals(function) {
+            let hook = function.lines.iter().find(|line| line.contains(hooks::GLOBAL_ADDRESS));
+            problems
+                .push((Problem::GlobalAddress { reason }, hook.and_then(|line| location_of(line))));
+        }
+    }
+    problems
+}
+
+fn location_of(line: &str) -> Option<String> {
+    crate::ir::Instruction::parse(line)?.debug_location().map(str::to_owned)
+}
+
+/// What is wrong with one instruction.
+fn problem_of(ir: &Ir, function: &Item, line: &str) -> Option<Problem> {
+    if line.contains("call ") {
+        if let Some(call) = Call::parse(line) {
+            if call.callee == "asm" {
+                return Some(Problem::Assembly);
+            }
+            if call.callee.starts_with('%') {
+                return Some(Problem::Pointer);
+            }
+            if call.callee.starts_with("@llvm.threadlocal.address") {
+                return Some(Problem::ThreadLocal);
+            }
+            if let Some(symbol) = undefined(ir, &call) {
+                return Some(Problem::of_call(symbol));
+            }
+            if call.callee.strip_prefix('@') == Some(hooks::GLOBAL_ADDRESS)
+                || call.callee == panics::PANIC
+            {
+                return None;
+            }
+        }
+    }
+    let device_globals = outline::used_globals(function).unwrap_or_default();
+    let names = tokens(line).map(|token| token.1).filter(|token| token.starts_with('@'));
+    for name in names {
+        if device_globals.iter().any(|global| global.symbol == name) {
+            continue;
+        }
+        if let Some(problem) = mutable_static(ir, name, &mut BTreeSet::new()) {
+            return Some(problem);
+        }
+    }
+    None
+}
+
+/// The static that only the host has, if `name` is one or leads to one.
+fn mutable_static(ir: &Ir, name: &str, seen: &mut BTreeSet<String>) -> Option<Problem> {
+    let item = ir.find(name).filter(|item| item.kind == Kind::Variable)?;
+    if !seen.insert(name.to_owned()) {
+        return None;
+    }
+    let line = &item.lines[0];
+    let words: Vec<&str> = tokens(line).map(|token| token.1).collect();
+    if words.contains(&"thread_local") {
+        return Some(Problem::ThreadLocal);
+    }
+    let kind = words.iter().find(|word| matches!(**word, "global" | "constant"));
+    if kind == Some(&"global") {
+        let symbol = name.trim_start_matches('@');
+        return Some(Problem::Static { name: names::display(symbol) });
+    }
+    words[1..]
+        .iter()
+        .filter(|word| word.starts_with('@'))
+        .find_map(|word| mutable_static(ir, word, seen))
+}
+
+/// Names the circle that functions call each other in.
+fn recursion(ir: &Ir, functions: &[&Item]) -> Problem {
+    for start in functions {
+        let mut queue = vec![vec![start.name.as_str()]];
+        let mut seen = BTreeSet::new();
+        while let Some(path) = queue.pop() {
+            let Some(last) = path.last().and_then(|name| ir.find(name)) else { continue };
+            for call in last.calls() {
+                if call.callee == start.name {
+                    let functions =
+                        path.iter().map(|name| names::display(name.trim_start_matches('@')));
+                    return Problem::Recursion { functions: functions.collect() };
+                }
+                let Some(next) = ir.find(call.callee).filter(|item| item.kind == Kind::Function)
+                else {
+                    continue;
+                };
+                if seen.insert(next.name.as_str()) {
+                    let mut longer = path.clone();
+                    longer.push(&next.name);
+                    queue.push(longer);
+                }
+            }
+        }
+    }
+    let functions = functions.iter().take(1).map(|item| names::display(&item.name[1..]));
+    Problem::Recursion { functions: functions.collect() }
 }

@@ -204,11 +204,10 @@ fn open() -> Result<(Library, String), LoadError> {
 }
 
 fn check_version(library: &Library, name: &str) -> Result<(), LoadError> {
-    let incomplete =
-        || LoadError::Incomplete { library: name.into(), function: "LLVMGetVersion" };
+    let incomplete = || LoadError::Incomplete { library: name.into(), function: "LLVMGetVersion" };
     // SAFETY: `LLVMGetVersion` has had this signature since it was added in LLVM 16.
-    let get_version = unsafe { library.get::<GetVersion>(b"LLVMGetVersion\0") }
-        .map_err(|_| incomplete())?;
+    let get_version =
+        unsafe { library.get::<GetVersion>(b"LLVMGetVersion\0") }.map_err(|_| incomplete())?;
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: the three pointers are to live integers of the type that the function writes.
     unsafe { get_version(&raw mut major, &raw mut minor, &raw mut patch) };

@@ -83,11 +83,7 @@ impl Module {
         let failed = if lazy {
             // SAFETY: the call takes over the buffer; the result is written to a live variable.
             unsafe {
-                (llvm.api().LLVMGetBitcodeModuleInContext2)(
-                    llvm.context(),
-                    buffer,
-                    &raw mut module,
-                )
+                (llvm.api().LLVMGetBitcodeModuleInContext2)(llvm.context(), buffer, &raw mut module)
             }
         } else {
             // SAFETY: the call only reads the buffer; the result is written to a live variable.
@@ -150,8 +146,7 @@ impl Module {
         unsafe { (api.LLVMPassBuilderOptionsSetLoopInterleaving)(options, 0) };
         let machine = machine.map_or(null_mut(), TargetMachine::raw);
         // SAFETY: module, machine and options live; the pass list is terminated.
-        let error =
-            unsafe { (api.LLVMRunPasses)(self.module, passes.as_ptr(), machine, options) };
+        let error = unsafe { (api.LLVMRunPasses)(self.module, passes.as_ptr(), machine, options) };
         // SAFETY: the options are ours and not used any more.
         unsafe { (api.LLVMDisposePassBuilderOptions)(options) };
         if error.is_null() {

@@ -220,7 +220,8 @@ pub(crate) fn narrow_atomic(instruction: &Instruction<'_>) -> Option<String> {
         .unwrap_or("0");
     let pointer = words.iter().position(|&word| word == "ptr")?;
     let address = words[pointer..].iter().find(|word| word.starts_with(['%', '@']))?;
-    let comma = |from: usize| words[from..].iter().position(|&word| word == ",").map(|at| from + at);
+    let comma =
+        |from: usize| words[from..].iter().position(|&word| word == ",").map(|at| from + at);
     let result = instruction.result;
     match instruction.opcode {
         "atomicrmw" => {

@@ -14,14 +14,29 @@ pub(crate) mod spaces;
 
 /// The steps of lowering, in the order they run, each with the reason for its place.
 pub const PASSES: &[(&str, &str)] = &[
-    ("link", "first, because every later step asks what kernels reach; runs prepare and panics as it grows the module, so that no formatting code is linked for a panic's text"),
+    (
+        "link",
+        "first, because every later step asks what kernels reach; runs prepare and panics as it grows the module, so that no formatting code is linked for a panic's text",
+    ),
     ("optimise", "inlines everything into the entries and folds the hooks' operands to constants"),
-    ("check", "after optimise, so that code which cannot run is not complained about, and while debug info is there to say where"),
-    ("sites", "after optimise, because places and texts of panics are constants only then; before spaces, which hides them behind casts"),
+    (
+        "check",
+        "after optimise, so that code which cannot run is not complained about, and while debug info is there to say where",
+    ),
+    (
+        "sites",
+        "after optimise, because places and texts of panics are constants only then; before spaces, which hides them behind casts",
+    ),
     ("outline", "makes parameters of hooks, now that each operand is known"),
     ("spaces", "after outline, which gives parameters their address space"),
-    ("specialise", "optimises once more: removes checks in the body that may assume them, and infers address spaces"),
-    ("records", "after specialise, because a panic that stores something keeps the optimiser from removing its check"),
+    (
+        "specialise",
+        "optimises once more: removes checks in the body that may assume them, and infers address spaces",
+    ),
+    (
+        "records",
+        "after specialise, because a panic that stores something keeps the optimiser from removing its check",
+    ),
     ("legalise", "last, because the optimiser would bring back what it removes"),
     ("emit", "writes SPIR-V and has it checked"),
 ];

@@ -66,8 +66,7 @@ pub(crate) fn used_globals(function: &Item) -> Result<BTreeSet<UsedGlobal>, Stri
         let mut symbols = BTreeSet::new();
         let address = call.arguments.first().copied().unwrap_or_default();
         collect_symbols(function, address, &mut symbols, &mut BTreeSet::new())?;
-        globals
-            .extend(symbols.into_iter().map(|symbol| UsedGlobal { symbol, size, align }));
+        globals.extend(symbols.into_iter().map(|symbol| UsedGlobal { symbol, size, align }));
     }
     Ok(globals)
 }
@@ -248,11 +247,7 @@ fn is_hook_item(item: &Item) -> bool {
         && hooks::FUNCTIONS.iter().any(|hook| item.name.strip_prefix('@') == Some(hook))
 }
 
-fn parameters(
-    uses: &Uses,
-    announcement: Announcement,
-    globals: &[(u32, &str)],
-) -> Vec<Parameter> {
+fn parameters(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) -> Vec<Parameter> {
     let words = if uses.captures { announcement.captures_size.div_ceil(8) } else { 0 };
     let mut parameters: Vec<Parameter> =
         (0..words).map(|word| Parameter::Captures { word }).collect();
@@ -314,9 +309,7 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
                 "  %cc.captures.{word} = getelementptr i8, ptr %cc.captures, i64 {}",
                 word * 8
             ));
-            lines.push(format!(
-                "  store i64 %cc.capture.{word}, ptr %cc.captures.{word}, align 8"
-            ));
+            lines.push(format!("  store i64 %cc.capture.{word}, ptr %cc.captures.{word}, align 8"));
         }
     }
     let casts = uses.addresses.keys().map(|slot| format!("%cc.argument.{slot}"));
@@ -328,7 +321,8 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
 
 /// The assumption that this item's index is within every argument that has a length.
 fn assumptions(checked: &[u32]) -> Vec<String> {
-    let mut lines = vec!["  %cc.id = call range(i64 0, 2147483648) i64 @_Z13get_global_idj(i32 0)".to_owned()];
+    let mut lines =
+        vec!["  %cc.id = call range(i64 0, 2147483648) i64 @_Z13get_global_idj(i32 0)".to_owned()];
     for slot in checked {
         lines.push(format!("  %cc.within.{slot} = icmp ult i64 %cc.id, %cc.length.{slot}"));
         lines.push(format!("  call void @llvm.assume(i1 %cc.within.{slot})"));
@@ -390,9 +384,7 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
             _ => {}
         }
     }
-    Some(replace_tokens(line, |token| {
-        global_of(token).map(|index| format!("%cc.global.{index}"))
-    }))
+    Some(replace_tokens(line, |token| global_of(token).map(|index| format!("%cc.global.{index}"))))
 }
 
 /// The kernel itself: calls the body, or chooses between two.
@@ -405,7 +397,8 @@ fn kernel(
 ) -> Item {
     let passed: Vec<String> = parameters.iter().map(|&parameter| declare(parameter)).collect();
     let passed = passed.join(", ");
-    let mut text = format!("define spir_kernel void @{name}({}) {{\nentry:\n", declarations(parameters, uses));
+    let mut text =
+        format!("define spir_kernel void @{name}({}) {{\nentry:\n", declarations(parameters, uses));
     if assumed {
         let _ = writeln!(
             text,

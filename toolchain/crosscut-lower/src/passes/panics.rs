@@ -32,7 +32,10 @@ pub(crate) enum Shape {
 
 /// The panics whose text is known, with `{0}` and `{1}` for their integer operands.
 const FIXED: &[(&str, &str)] = &[
-    ("core::panicking::panic_bounds_check", "index out of bounds: the len is {1} but the index is {0}"),
+    (
+        "core::panicking::panic_bounds_check",
+        "index out of bounds: the len is {1} but the index is {0}",
+    ),
     ("core::slice::index::slice_index_fail", "slice index {0}..{1} is out of range"),
     ("core::option::unwrap_failed", "called `Option::unwrap()` on a `None` value"),
     ("core::panicking::panic_const::panic_const_add_overflow", "attempt to add with overflow"),
@@ -44,8 +47,14 @@ const FIXED: &[(&str, &str)] = &[
         "attempt to calculate the remainder with overflow",
     ),
     ("core::panicking::panic_const::panic_const_neg_overflow", "attempt to negate with overflow"),
-    ("core::panicking::panic_const::panic_const_shr_overflow", "attempt to shift right with overflow"),
-    ("core::panicking::panic_const::panic_const_shl_overflow", "attempt to shift left with overflow"),
+    (
+        "core::panicking::panic_const::panic_const_shr_overflow",
+        "attempt to shift right with overflow",
+    ),
+    (
+        "core::panicking::panic_const::panic_const_shl_overflow",
+        "attempt to shift left with overflow",
+    ),
     ("core::panicking::panic_const::panic_const_div_by_zero", "attempt to divide by zero"),
     (
         "core::panicking::panic_const::panic_const_rem_by_zero",
@@ -56,8 +65,14 @@ const FIXED: &[(&str, &str)] = &[
     ("core::cell::panic_already_borrowed", "already borrowed"),
     ("core::cell::panic_already_mutably_borrowed", "already mutably borrowed"),
     ("core::str::slice_error_fail", "string index is out of range or not at a character boundary"),
-    ("core::slice::copy_from_slice_impl::len_mismatch_fail", "copy_from_slice: source and destination differ in length"),
-    ("core::num::int_log10::panic_for_nonpositive_argument", "argument of integer logarithm must be positive"),
+    (
+        "core::slice::copy_from_slice_impl::len_mismatch_fail",
+        "copy_from_slice: source and destination differ in length",
+    ),
+    (
+        "core::num::int_log10::panic_for_nonpositive_argument",
+        "argument of integer logarithm must be positive",
+    ),
     ("abort", "the kernel aborted"),
     ("", "the kernel panicked"),
 ];

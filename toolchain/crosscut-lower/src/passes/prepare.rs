@@ -15,7 +15,10 @@ use crate::ir::{Call, Ir, Item, Kind, tokens};
 /// one item they always answer the same.
 const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::KERNEL, "declare void @{}(i64, i32, i64) nounwind"),
-    (hooks::CAPTURES, "declare noundef nonnull align 16 ptr @{}() nounwind willreturn memory(none)"),
+    (
+        hooks::CAPTURES,
+        "declare noundef nonnull align 16 ptr @{}() nounwind willreturn memory(none)",
+    ),
     (
         hooks::ARGUMENT_ADDRESS,
         "declare noundef nonnull ptr @{}(i32) nounwind willreturn memory(none)",

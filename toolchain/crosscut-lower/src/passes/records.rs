@@ -46,5 +46,8 @@ pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
 
 /// How many panics are left in a module.
 pub(crate) fn count(ir: &Ir) -> usize {
-    ir.functions().flat_map(|function| function.calls()).filter(|call| call.callee == PANIC_SITE).count()
+    ir.functions()
+        .flat_map(|function| function.calls())
+        .filter(|call| call.callee == PANIC_SITE)
+        .count()
 }

@@ -57,17 +57,14 @@ fn site_of(ir: &Ir, call: &Call<'_>) -> PanicSite {
         Shape::Fixed(index) => Shape::fixed_text(index).to_owned(),
         Shape::Text => {
             let length = call.number(4).and_then(|length| usize::try_from(length).ok());
-            call.value(2).and_then(|text| string(ir, text, length)).map_or_else(
-                || "explicit panic".to_owned(),
-                |text| escape_braces(&text),
-            )
+            call.value(2)
+                .and_then(|text| string(ir, text, length))
+                .map_or_else(|| "explicit panic".to_owned(), |text| escape_braces(&text))
         }
-        Shape::Format => call
-            .value(2)
-            .and_then(|template| bytes_of(ir, template))
-            .map_or_else(|| "explicit panic".to_owned(), |bytes| {
-                escape_braces(&format_text(&bytes, call.arguments.get(3).copied()))
-            }),
+        Shape::Format => call.value(2).and_then(|template| bytes_of(ir, template)).map_or_else(
+            || "explicit panic".to_owned(),
+            |bytes| escape_braces(&format_text(&bytes, call.arguments.get(3).copied())),
+        ),
     };
     PanicSite { message, file, line, column }
 }
@@ -110,11 +107,9 @@ fn bytes_of(ir: &Ir, variable: &str) -> Option<Vec<u8>> {
 /// 128 a length of two bytes, 0 the end, and anything from 192 a value, whose low four bits say
 /// which of four options follow (of four, two, two and two bytes).
 fn format_text(template: &[u8], arguments: Option<&str>) -> String {
-    let number = arguments
-        .filter(|argument| argument.contains("inttoptr"))
-        .and_then(|argument| {
-            tokens(argument).map(|token| token.1).find_map(|token| token.parse::<usize>().ok())
-        });
+    let number = arguments.filter(|argument| argument.contains("inttoptr")).and_then(|argument| {
+        tokens(argument).map(|token| token.1).find_map(|token| token.parse::<usize>().ok())
+    });
     if let Some(length) = number.filter(|number| number % 2 == 1).map(|number| number / 2) {
         let text = template.get(..length).unwrap_or(template);
         return String::from_utf8_lossy(text).into_owned();
@@ -132,7 +127,8 @@ fn format_text(template: &[u8], arguments: Option<&str>) -> String {
             _ => {
                 text.push('_');
                 let sizes = [4, 2, 2, 2];
-                at += (0..4).filter(|bit| byte >> bit & 1 == 1).map(|bit| sizes[bit]).sum::<usize>();
+                at +=
+                    (0..4).filter(|bit| byte >> bit & 1 == 1).map(|bit| sizes[bit]).sum::<usize>();
                 continue;
             }
         };

@@ -1,0 +1,198 @@
+//! What a device cannot do, and how it is told.
+
+use super::debug::{DebugInfo, Frame, is_users};
+use crate::job::Diagnostic;
+use crate::names;
+
+/// What a kernel does that a device cannot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// Allocates or frees memory.
+    Heap,
+    /// Talks to the operating system: files, terminal, time, processes.
+    System {
+        /// The function of the standard library.
+        function: String,
+    },
+    /// Calls through a pointer.
+    Pointer,
+    /// Calls itself.
+    Recursion {
+        /// The functions on the circle.
+        functions: Vec<String>,
+    },
+    /// Uses a static of the host.
+    Static {
+        /// The static.
+        name: String,
+    },
+    /// Uses a thread local.
+    ThreadLocal,
+    /// Follows a captured reference.
+    Captured,
+    /// Has inline assembly.
+    Assembly,
+    /// Waits at a barrier that some items of a group may not reach.
+    Barrier,
+    /// Divides integers of 128 bits.
+    WideDivision,
+    /// Calls what nobody defines.
+    Undefined {
+        /// The function.
+        function: String,
+    },
+    /// Reaches a device global in a way that cannot be followed.
+    GlobalAddress {
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Problem {
+    /// The problem that a call of an undefined function is.
+    pub(crate) fn of_call(symbol: &str) -> Self {
+        let path = names::display(symbol);
+        let plain = path.trim_start_matches(['<', '&']);
+        let allocates = ["__rust_alloc", "__rust_dealloc", "__rust_realloc", "__rust_no_alloc"];
+        match names::crate_of(symbol).as_deref() {
+            _ if allocates.iter().any(|name| symbol.contains(name)) => Self::Heap,
+            _ if matches!(symbol, "malloc" | "calloc" | "realloc" | "free") => Self::Heap,
+            Some("alloc") => Self::Heap,
+            Some("std") if plain.starts_with("std::thread::local") => Self::ThreadLocal,
+            Some("std") if plain.contains("thread_local") => Self::ThreadLocal,
+            Some("std") => Self::System { function: path },
+            _ if symbol == "__tls_get_addr" => Self::ThreadLocal,
+            _ if matches!(symbol, "__udivti3" | "__umodti3" | "__divti3" | "__modti3") => {
+                Self::WideDivision
+            }
+            _ => Self::Undefined { function: path },
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Heap => "a kernel allocates memory, which a device cannot do".into(),
+            Self::System { function } => {
+                format!("a kernel calls `{function}`, which only runs on the host")
+            }
+            Self::Pointer => {
+                "a kernel calls a function through a pointer, which a device cannot do".into()
+            }
+            Self::Recursion { functions } => match functions.as_slice() {
+                [one] => format!("a kernel calls `{one}`, which calls itself"),
+                several => format!(
+                    "a kernel calls `{}`, which calls itself through `{}`",
+                    several[0],
+                    several[1..].join("`, `")
+                ),
+            },
+            Self::Static { name } => {
+                format!("a kernel uses the static `{name}`, which only the host has")
+            }
+            Self::ThreadLocal => "a kernel uses a thread local, which only the host has".into(),
+            Self::Captured => "a kernel follows a captured reference to host memory".into(),
+            Self::Assembly => "a kernel contains inline assembly, which is the host's".into(),
+            Self::Barrier => {
+                "a barrier stands where some items of a work-group may not arrive".into()
+            }
+            Self::WideDivision => {
+                "a kernel divides 128-bit integers, which devices cannot do yet".into()
+            }
+            Self::Undefined { function } => {
+                format!("a kernel calls `{function}`, whose code is not there to compile")
+            }
+            Self::GlobalAddress { reason } => {
+                format!("a kernel uses a device global that cannot be told: {reason}")
+            }
+        }
+    }
+
+    fn label(&self) -> &'static str {
+        match self {
+            Self::Heap => "allocates or frees here",
+            Self::System { .. } | Self::Undefined { .. } | Self::Pointer => "called here",
+            Self::Recursion { .. } => "the recursion begins here",
+            Self::Static { .. } | Self::ThreadLocal | Self::GlobalAddress { .. } => "used here",
+            Self::Captured => "the reference is followed here",
+            Self::Assembly => "assembled here",
+            Self::Barrier => "items that went another way do not wait here",
+            Self::WideDivision => "divided here",
+        }
+    }
+
+    fn help(&self) -> &'static str {
+        match self {
+            Self::Heap => {
+                "use an array of fixed size, or allocate a buffer on the host and pass it as an \
+                 argument"
+            }
+            Self::System { .. } => {
+                "do it on the host, before or after the kernel, and pass the data in a buffer"
+            }
+            Self::Pointer => {
+                "make the callee a generic parameter (`F: Fn`), or match on an enum, instead of a \
+                 function pointer or `dyn Trait`"
+            }
+            Self::Recursion { .. } => {
+                "write it as a loop, with an array of fixed size as its stack: devices have none"
+            }
+            Self::Static { .. } => "make it a `DeviceGlobal`, or a `const` if it never changes",
+            Self::ThreadLocal => "use a variable of the kernel, or a `DeviceGlobal` for all items",
+            Self::Captured => {
+                "capture the value itself, or upload the data to a buffer and pass that as an \
+                 argument"
+            }
+            Self::Assembly => "write it in Rust; `core::arch` and `asm!` are for one CPU",
+            Self::Barrier => "move it out of the branch or loop that depends on the item's index",
+            Self::WideDivision => "divide 64-bit integers, or use floating point",
+            Self::Undefined { .. } => {
+                "call Rust code: functions of C libraries and `extern` blocks only run on the host"
+            }
+            Self::GlobalAddress { .. } => {
+                "name the static in the kernel, or choose between statics with `if` or `match`"
+            }
+        }
+    }
+
+    /// Tells the problem: where the user can change it, and how the kernel gets there.
+    pub(crate) fn tell(
+        &self,
+        kernel: &str,
+        debug: &DebugInfo<'_>,
+        location: Option<&str>,
+    ) -> Diagnostic {
+        let frames = location.map(|location| debug.frames(location)).unwrap_or_default();
+        let place = frames
+            .iter()
+            .find(|frame| is_users(frame, true))
+            .or_else(|| frames.iter().find(|frame| is_users(frame, false)));
+        let mut notes = vec![format!("in kernel `{kernel}`")];
+        notes.extend(call_chain(&frames));
+        Diagnostic {
+            message: self.message(),
+            span: place.map(|frame| frame.span.clone()),
+            label: place.map(|_| self.label().to_owned()),
+            notes,
+            help: self.help().to_owned(),
+        }
+    }
+}
+
+/// How the kernel's closure reaches the place, outermost first: every function that is the user's, and
+/// the first of the standard library that they call. `None` if the place is in the closure itself.
+fn call_chain(frames: &[Frame]) -> Option<String> {
+    let mut chain: Vec<String> = Vec::new();
+    for frame in frames.iter().rev().skip_while(|frame| !is_users(frame, false)) {
+        chain.push(names::display(&frame.symbol));
+        if !is_users(frame, false) {
+            break;
+        }
+    }
+    let (first, rest) = chain.split_first()?;
+    let (second, rest) = rest.split_first()?;
+    let mut text = format!("`{first}` calls `{second}`");
+    for name in rest {
+        text.push_str(&format!(", which calls `{name}`"));
+    }
+    Some(text)
+}
