@@ -124,7 +124,7 @@ impl Queue {
         bindings: &[Binding<'_>],
     ) -> Result<Event, Error> {
         let mut exclusives = Vec::new();
-        let mut slots = Vec::with_capacity(bindings.len() + 1);
+        let mut slots = Slots::for_arguments(bindings.len());
         for binding in bindings {
             if let (Source::Global(global), Access::Write) = (binding.source, binding.access) {
                 exclusives.push(global.address());
@@ -133,7 +133,7 @@ impl Queue {
         }
         let scope = NativeScope { context: self.context(), exclusives: &exclusives };
         slots.push(Slot { address: (&raw const scope).cast_mut().cast(), length: 0 });
-        let launch = NativeLaunch { captures, slots: &slots, extent: space.extent };
+        let launch = NativeLaunch { captures, slots: slots.as_slice(), extent: space.extent };
         // SAFETY: the caller promises that captures and bindings fit the definition. Buffers are
         // borrowed, and globals are kept from being written by the lock, both until it returns.
         let run = || unsafe { native.launch_native(definition.native, &launch, &[]) };
@@ -147,7 +147,8 @@ impl Queue {
         };
         let (event, panic) = outcome.map_err(|error| Error::driver("launching a kernel", error))?;
         let Err(panic) = panic else {
-            return Ok(Event::of(Command::new(self.id, event, Outcome::Settled)));
+            // Complete, with nothing to tell: nothing to remember either.
+            return Ok(Event::nothing());
         };
         let error = native_panic(definition, space, panic);
         let command = Command::new(self.id, event, Outcome::Failed(error));
@@ -157,16 +158,15 @@ impl Queue {
 
     /// Where native code finds an argument; never null, aligned even if it is empty.
     fn native_address(&self, binding: &Binding<'_>) -> Result<*mut u8, Error> {
-        let dangling = std::ptr::without_provenance_mut(binding.align);
-        let allocation = match binding.source {
-            Source::Buffer(buffer) => buffer.allocation().cloned(),
+        let address = match binding.source {
+            Source::Buffer(buffer) => buffer.allocation().and_then(|it| it.memory.host_address()),
             Source::Global(global) => match global::instance(self.context(), global, None)? {
                 Instance::Static => return Ok(global.address().cast_mut()),
-                Instance::Allocated(allocation) => Some(allocation),
+                Instance::Allocated(allocation) => allocation.memory.host_address(),
                 Instance::Empty => None,
             },
         };
-        let address = allocation.and_then(|allocation| allocation.memory.host_address());
+        let dangling = std::ptr::without_provenance_mut(binding.align);
         Ok(address.map_or(dangling, |address| address.as_ptr()))
     }
 
@@ -272,6 +272,43 @@ impl Queue {
             }
         };
         bindings.iter().map(memory).collect()
+    }
+}
+
+/// The slots of a native launch. Few of them, the usual case, take no allocation.
+enum Slots {
+    Few([Slot; FEW_SLOTS], usize),
+    Many(Vec<Slot>),
+}
+
+const FEW_SLOTS: usize = 9;
+
+impl Slots {
+    /// Room for as many arguments, and the scope.
+    fn for_arguments(count: usize) -> Self {
+        if count < FEW_SLOTS {
+            let empty = Slot { address: std::ptr::null_mut(), length: 0 };
+            Self::Few([empty; FEW_SLOTS], 0)
+        } else {
+            Self::Many(Vec::with_capacity(count + 1))
+        }
+    }
+
+    fn push(&mut self, slot: Slot) {
+        match self {
+            Self::Few(slots, count) => {
+                slots[*count] = slot;
+                *count += 1;
+            }
+            Self::Many(slots) => slots.push(slot),
+        }
+    }
+
+    fn as_slice(&self) -> &[Slot] {
+        match self {
+            Self::Few(slots, count) => &slots[..*count],
+            Self::Many(slots) => slots,
+        }
     }
 }
 

@@ -271,6 +271,18 @@ impl Queue {
     }
 }
 
+impl Drop for Queue {
+    /// Waits for kernels that may still write their panic records, so that those are free again.
+    /// Who holds an event is still told of its panic.
+    fn drop(&mut self) {
+        let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !pending.is_empty() {
+            let _ = self.adapter.wait();
+            pending.retain(|command| !command.is_done_and_clean());
+        }
+    }
+}
+
 /// Where native code finds the instance.
 fn native_address(context: &Context, global: GlobalHandle, instance: &Instance) -> Option<*mut u8> {
     match instance {

@@ -106,8 +106,9 @@ where
     let (scope, slots) = launch.slots.split_last().expect("the runtime adds the scope's slot");
     // SAFETY: the runtime put its scope there and keeps it until the launch has returned.
     let scope = unsafe { &*scope.address.cast::<NativeScope<'_>>() };
-    // SAFETY: the captures are those of the closure inside `B`, which is transparent.
-    let body = unsafe { &*launch.captures.cast::<B>() };
+    // SAFETY: the captures are those of the closure inside `B`, which is transparent and `Copy`.
+    // Every thread takes a copy: the closure is `Send` and may not be `Sync`.
+    let body = unsafe { launch.captures.cast::<B>().read() };
     // SAFETY: the slots are those of `S`, in order.
     let native = unsafe { S::native(slots) };
     // Items are counted in `usize`s: the extents they come from are.
@@ -117,7 +118,7 @@ where
     let _inside = unsafe { place::enter(place_of(scope)) };
     native::catch(range.start, |at| {
         // SAFETY: the caller's promise is passed on.
-        unsafe { R::run::<S, K, B>(body, native, launch.extent.size, range, at) }
+        unsafe { R::run::<S, K, B>(&body, native, launch.extent.size, range, at) }
     })
 }
 
