@@ -209,7 +209,7 @@ impl Lowering<'_> {
         let module = Module::from_text(self.llvm, &ir.only(&[&format!("@{name}")]).print())?;
         verify(&module, "emit")?;
         self.dump.write("emit", Some(name), || module.print());
-        let payload = module.emit(&TargetMachine::new(self.llvm, DEVICE_TRIPLE)?)?;
+        let payload = module.emit_apart(&TargetMachine::new(self.llvm, DEVICE_TRIPLE)?)?;
         spirv::check(&payload).map_err(|error| LowerError::Kernel {
             kernel: display_name.to_owned(),
             reason: format!("LLVM wrote SPIR-V that is not well formed: {error}"),

@@ -4,6 +4,7 @@
 //! is needed: read, link, optimise, verify, print, emit. Everything here runs in the lowering
 //! process, which ends when its one job is done: contexts are never freed.
 
+mod apart;
 mod api;
 mod module;
 mod target;

@@ -256,6 +256,11 @@ impl Module {
         callers
     }
 
+    /// Emits the module as SPIR-V, in a copy of this process (see [`apart`](super::apart)).
+    pub(crate) fn emit_apart(&self, machine: &TargetMachine) -> Result<Vec<u8>, LlvmError> {
+        super::apart::apart(|| self.emit(machine))
+    }
+
     /// Emits the module: an object, or SPIR-V.
     pub(crate) fn emit(&self, machine: &TargetMachine) -> Result<Vec<u8>, LlvmError> {
         const OBJECT: c_int = 1;
