@@ -20,6 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "crosscut-adapters",
         &["crosscut-adapter-api", "crosscut-adapter-host", "crosscut-adapter-opencl"],
     ),
+    ("crosscut-benches", &[]),
     ("crosscut-conformance", &["crosscut-adapter-api"]),
     ("crosscut-derive", &[]),
     ("crosscut-device", &[]),
