@@ -77,7 +77,7 @@ pub(crate) fn link(llvm: &Llvm, job: &Job) -> Result<Option<Linked>, LowerError>
         }
         if numbers.is_empty() {
             let mut module = Module::from_text(llvm, &ir.print())?;
-            module.run(&clean_up, None)?;
+            module.run("globaldce", None)?;
             let called = undefined(&Ir::parse(&module.print())).called;
             return Ok(Some(Linked { module, entries, missing: called.into_iter().collect() }));
         }

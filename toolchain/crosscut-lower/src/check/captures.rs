@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crosscut_image::hooks;
 
-use crate::ir::{Call, Instruction, Item};
+use crate::ir::{Call, Instruction, Item, value_of};
 
 /// The instructions that read or write through an address loaded from the captures: each is where a
 /// captured reference, pointer or slice is followed.
@@ -54,11 +54,21 @@ pub(crate) fn followed(function: &Item) -> Vec<&String> {
 }
 
 fn follows(instruction: &Instruction<'_>, pointers: &BTreeSet<&str>) -> bool {
-    let accesses =
-        matches!(instruction.opcode, "load" | "store" | "atomicrmw" | "cmpxchg" | "call");
-    accesses
-        && !instruction.text.contains("@llvm.assume")
-        && instruction.operands().any(|name| pointers.contains(name))
+    match instruction.opcode {
+        "load" | "store" | "atomicrmw" | "cmpxchg" => {
+            instruction.operands().any(|name| pointers.contains(name))
+        }
+        // Calling a captured pointer is another problem than handing one on.
+        "call" => Call::parse(instruction.text).is_some_and(|call| {
+            !call.callee.starts_with("@llvm.assume")
+                && call
+                    .arguments
+                    .iter()
+                    .filter_map(|argument| value_of(argument))
+                    .any(|value| pointers.contains(value))
+        }),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

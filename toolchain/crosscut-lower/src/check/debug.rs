@@ -73,7 +73,10 @@ impl<'a> DebugInfo<'a> {
     fn file(&self, name: &str) -> Option<PathBuf> {
         let line = self.metadata.get(name)?;
         let directory = field(line, "directory").map(text).unwrap_or_default();
-        Some(Path::new(&directory).join(text(field(line, "filename")?)))
+        let name = text(field(line, "filename")?);
+        // rustc names files as it was given them, and this process runs where rustc does.
+        let here = std::env::current_dir().is_ok_and(|here| here == Path::new(&directory));
+        Some(if here { PathBuf::from(name) } else { Path::new(&directory).join(name) })
     }
 }
 

@@ -114,6 +114,10 @@ fn problems(ir: &Ir, entry: &str) -> Vec<(Problem, Option<String>)> {
                 .push((Problem::GlobalAddress { reason }, hook.and_then(|line| location_of(line))));
         }
     }
+    // What is allocated is freed: one cause, told once.
+    if problems.iter().any(|(problem, _)| *problem == Problem::Heap) {
+        problems.retain(|(problem, _)| *problem != Problem::Free);
+    }
     problems
 }
 

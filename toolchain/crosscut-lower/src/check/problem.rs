@@ -7,8 +7,10 @@ use crate::names;
 /// What a kernel does that a device cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// Allocates or frees memory.
+    /// Allocates memory.
     Heap,
+    /// Frees memory; told only where nothing allocates.
+    Free,
     /// Talks to the operating system: files, terminal, time, processes.
     System {
         /// The function of the standard library.
@@ -53,10 +55,11 @@ impl Problem {
     pub(crate) fn of_call(symbol: &str) -> Self {
         let path = names::display(symbol);
         let plain = path.trim_start_matches(['<', '&']);
-        let allocates = ["__rust_alloc", "__rust_dealloc", "__rust_realloc", "__rust_no_alloc"];
+        let allocates = ["__rust_alloc", "__rust_realloc", "__rust_no_alloc"];
         match names::crate_of(symbol).as_deref() {
+            _ if symbol.contains("__rust_dealloc") || symbol == "free" => Self::Free,
             _ if allocates.iter().any(|name| symbol.contains(name)) => Self::Heap,
-            _ if matches!(symbol, "malloc" | "calloc" | "realloc" | "free") => Self::Heap,
+            _ if matches!(symbol, "malloc" | "calloc" | "realloc") => Self::Heap,
             Some("alloc") => Self::Heap,
             Some("std") if plain.starts_with("std::thread::local") => Self::ThreadLocal,
             Some("std") if plain.contains("thread_local") => Self::ThreadLocal,
@@ -72,6 +75,7 @@ impl Problem {
     fn message(&self) -> String {
         match self {
             Self::Heap => "a kernel allocates memory, which a device cannot do".into(),
+            Self::Free => "a kernel frees memory, which a device cannot do".into(),
             Self::System { function } => {
                 format!("a kernel calls `{function}`, which only runs on the host")
             }
@@ -109,7 +113,8 @@ impl Problem {
 
     fn label(&self) -> &'static str {
         match self {
-            Self::Heap => "allocates or frees here",
+            Self::Heap => "allocates here",
+            Self::Free => "frees here",
             Self::System { .. } | Self::Undefined { .. } | Self::Pointer => "called here",
             Self::Recursion { .. } => "the recursion begins here",
             Self::Static { .. } | Self::ThreadLocal | Self::GlobalAddress { .. } => "used here",
@@ -122,7 +127,7 @@ impl Problem {
 
     fn help(&self) -> &'static str {
         match self {
-            Self::Heap => {
+            Self::Heap | Self::Free => {
                 "use an array of fixed size, or allocate a buffer on the host and pass it as an \
                  argument"
             }

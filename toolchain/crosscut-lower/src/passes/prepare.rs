@@ -9,7 +9,7 @@
 
 use crosscut_image::hooks;
 
-use crate::ir::{Call, Ir, Item, Kind, tokens};
+use crate::ir::{Call, Ir, Item, Kind, replace_tokens, tokens};
 
 /// What each hook promises the optimiser. All but the barrier may be moved and merged freely: within
 /// one item they always answer the same.
@@ -65,6 +65,7 @@ pub(crate) fn run(ir: &mut Ir) {
             Kind::Variable if item.name[1..] == *hooks::ON_DEVICE => {
                 item.lines = vec![format!("@{} = internal constant i8 1", hooks::ON_DEVICE)];
             }
+            Kind::Variable => keep_variable(item),
             Kind::Function | Kind::Declaration => {
                 let hook = HOOK_DECLARATIONS.iter().find(|hook| hook.0 == &item.name[1..]);
                 if let Some((name, declaration)) = hook {
@@ -77,6 +78,24 @@ pub(crate) fn run(ir: &mut Ir) {
             _ => {}
         }
     }
+}
+
+/// Keeps the optimiser from folding what a static holds at the start of the program into code: the
+/// host may have changed it, and whoever uses it must be told that a device cannot see that.
+fn keep_variable(item: &mut Item) {
+    let line = &item.lines[0];
+    let words: Vec<(usize, &str)> = tokens(line).collect();
+    let Some(&(at, "global")) = words.iter().find(|word| matches!(word.1, "global" | "constant"))
+    else {
+        return;
+    };
+    if words.iter().any(|word| matches!(word.1, "externally_initialized" | "external")) {
+        return;
+    }
+    let kept = replace_tokens(&line[..at], |token| {
+        matches!(token, "internal" | "private" | "linkonce_odr").then(String::new)
+    });
+    item.lines[0] = format!("{kept}externally_initialized {}", &line[at..]);
 }
 
 fn filter_attributes(item: &mut Item) {
