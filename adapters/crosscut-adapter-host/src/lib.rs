@@ -4,7 +4,7 @@
 //! this adapter is complete from the start. Launches that take long are spread over a thread pool
 //! of our own; short ones never leave the calling thread.
 //!
-//! Never here: images. The only code form is [`CodeForm::Native`], launched by address through
+//! Never here: images. The only code form is `CodeForm::Native`, launched by address through
 //! [`NativeQueue`](crosscut_adapter_api::NativeQueue).
 
 mod context;
