@@ -111,7 +111,8 @@ fn add_wrapper(command: &mut Command, options: &Options, target: &Path) -> Resul
         message: format!("cannot find the running program: {error}"),
         help: "mount /proc".into(),
     })?;
-    let wrapper = Tools::in_target_directory(target).rustc_wrapper(&executable);
+    let tools = Tools::in_target_directory(target);
+    let wrapper = tools.prepare().and_then(|()| tools.rustc_wrapper(&executable));
     let wrapper = wrapper.map_err(|error| Misuse {
         message: format!("cannot write to `{}`: {error}", target.display()),
         help: "make it writable, or name another target directory by `--target-dir`".into(),

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::paths::CratePaths;
 use crate::variables;
 
-/// Changes with [`Record`], so that what a build with another form of it left is not mixed with it.
+/// Changes with [`Record`] and with what the second pass makes: what was left by a version of the
+/// command with another form is not used.
 pub(crate) const FORMAT: u32 = 1;
 
 /// One crate of the build.

@@ -9,7 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::record;
+
 const FOLDER: &str = "crosscut-tools";
+const STAMP: &str = "form-of-records";
 const RUSTC: &str = "crosscut-rustc";
 const LINKERS: &str = "crosscut-linker";
 const LOWER: &str = "crosscut-lower";
@@ -55,6 +58,32 @@ impl Tools {
     /// The folder that this link to the rustc wrapper is in.
     pub(crate) fn of_wrapper(wrapper: &Path) -> Self {
         Self { folder: wrapper.parent().map(Path::to_path_buf).unwrap_or_default() }
+    }
+
+    /// Makes the folder. If it is there from a version of the command with records of another form,
+    /// the whole target directory goes first: cargo would take what is in it for good.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn prepare(&self) -> io::Result<()> {
+        let form = record::FORMAT.to_string();
+        if fs::read_to_string(self.folder.join(STAMP)).is_ok_and(|text| text == form) {
+            return Ok(());
+        }
+        if let Some(target_directory) = self.folder.parent()
+            && self.folder.exists()
+        {
+            fs::remove_dir_all(target_directory)?;
+        }
+        // Never there without its stamp, so that nobody takes it for an old one.
+        let fresh = self.folder.with_extension(format!("new-{}", std::process::id()));
+        fs::create_dir_all(&fresh)?;
+        fs::write(fresh.join(STAMP), form)?;
+        match fs::rename(&fresh, &self.folder) {
+            // Another process was faster.
+            Err(_) if self.folder.join(STAMP).exists() => fs::remove_dir_all(&fresh),
+            other => other,
+        }
     }
 
     /// The rustc wrapper, as a link to `executable`.
@@ -108,6 +137,21 @@ mod tests {
         assert_eq!(role("crosscut-lower"), Some(Role::Lower));
         assert_eq!(role("/bin/cargo-crosscut"), None);
         assert_eq!(role("cargo-crosscut"), None);
+    }
+
+    #[test]
+    fn what_another_form_of_records_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("crosscut");
+        let tools = Tools::in_target_directory(&target);
+        fs::create_dir_all(target.join("debug")).unwrap();
+        tools.prepare().unwrap();
+        tools.prepare().unwrap();
+        assert!(target.join("debug").exists(), "it was not made with another form");
+        fs::write(tools.folder.join(STAMP), "another").unwrap();
+        tools.prepare().unwrap();
+        assert!(!target.join("debug").exists());
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
     }
 
     #[test]

@@ -13,9 +13,9 @@ mod messages;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use crate::arguments::Arguments;
 use crate::diagnostic::{self, Form};
@@ -31,9 +31,6 @@ const DEVICE_CRATE: &str = "crosscut_device";
 /// Runs the role. `words` is the whole command line, this process's name first.
 #[must_use]
 pub fn run(words: &[OsString]) -> ExitCode {
-    if words.get(2..).is_some_and(|rest| rest == ["-vV"]) {
-        return version(words);
-    }
     let Some(compilation) = Compilation::new(words) else {
         return host_unchanged(words);
     };
@@ -44,22 +41,6 @@ pub fn run(words: &[OsString]) -> ExitCode {
             diagnostic::print_error(form, &error.message, &error.help);
             ExitCode::FAILURE
         }
-    }
-}
-
-/// rustc's version, by which cargo tells whether what another compiler made can be used. What was
-/// made with records of another form cannot, so their form is part of the answer.
-fn version(words: &[OsString]) -> ExitCode {
-    let Ok(output) = host_command(words).stderr(Stdio::inherit()).output() else {
-        return host_unchanged(words);
-    };
-    let mut text = output.stdout;
-    if output.status.success() {
-        text.extend_from_slice(format!("crosscut records: {}\n", record::FORMAT).as_bytes());
-    }
-    match io::stdout().lock().write_all(&text) {
-        Ok(()) => exec::exit_code(output.status),
-        Err(_) => ExitCode::FAILURE,
     }
 }
 
