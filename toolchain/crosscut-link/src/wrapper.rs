@@ -1,7 +1,7 @@
 //! The rustc wrapper: cargo runs it where it would have run rustc.
 //!
 //! - Questions to rustc, build scripts, procedural macros and checks: rustc runs unchanged.
-//! - Crates that do not reach the device crate: their [record](crate::record) is written, then rustc
+//! - Crates that do not reach the device crate: their [record] is written, then rustc
 //!   runs unchanged.
 //! - Libraries that reach it: rustc runs, then the second pass. In this order, because other crates
 //!   wait for the metadata that the first one writes.
