@@ -54,8 +54,12 @@ pub(crate) fn link(llvm: &Llvm, job: &Job) -> Result<Option<Linked>, LowerError>
 
     let preserve: Vec<String> =
         entries.iter().map(|entry| format!("preserve-gv={entry}")).collect();
-    let clean_up =
-        format!("function(lower-invoke,simplifycfg),internalize<{}>,globaldce", preserve.join(";"));
+    // Nothing here may simplify: hooks are not yet known for what they are, and a barrier could be
+    // copied into two branches.
+    let clean_up = format!(
+        "function(lower-invoke,unreachableblockelim),internalize<{}>,globaldce",
+        preserve.join(";")
+    );
     let mut std_is_open = false;
     let mut missing = BTreeSet::new();
     for _ in 0..MOST_ROUNDS {

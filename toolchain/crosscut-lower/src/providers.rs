@@ -8,7 +8,7 @@ use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSection};
 
 use crate::LowerError;
-use crate::llvm::{Llvm, Module};
+use crate::llvm::{Llvm, LlvmError, Module};
 
 /// Bitcode that can be linked in when a symbol of it is wanted.
 pub(crate) struct Provider {
@@ -27,10 +27,18 @@ pub(crate) struct Providers {
 impl Provider {
     /// Reads the whole module; each call gives a fresh one.
     pub(crate) fn load(&self, llvm: &Llvm) -> Result<Module, LowerError> {
-        Module::from_bitcode(llvm, &self.bitcode, false).map_err(|error| LowerError::Bitcode {
+        read(llvm, &self.bitcode, false).map_err(|error| LowerError::Bitcode {
             origin: self.origin.clone(),
             reason: error.to_string(),
         })
+    }
+}
+
+/// Reads bitcode, or LLVM's assembly.
+fn read(llvm: &Llvm, bytes: &[u8], lazy: bool) -> Result<Module, LlvmError> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.starts_with(b"BC") => Module::from_text(llvm, text),
+        _ => Module::from_bitcode(llvm, bytes, lazy),
     }
 }
 
@@ -72,8 +80,9 @@ impl Providers {
 
     fn add(&mut self, llvm: &Llvm, origin: String, bitcode: Vec<u8>) -> Result<usize, LowerError> {
         let number = self.list.len();
-        let module = Module::from_bitcode(llvm, &bitcode, true).map_err(|error| {
-            LowerError::Bitcode { origin: origin.clone(), reason: error.to_string() }
+        let module = read(llvm, &bitcode, true).map_err(|error| LowerError::Bitcode {
+            origin: origin.clone(),
+            reason: error.to_string(),
         })?;
         for name in module.exported_names() {
             // The first one counts: the program's own crates come before the standard library.
