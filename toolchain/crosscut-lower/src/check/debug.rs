@@ -106,7 +106,7 @@ pub(crate) fn is_users(frame: &Frame, own: bool) -> bool {
     let of_crosscut =
         matches!(crate_name.as_deref(), Some("crosscut" | "crosscut_device" | "crosscut_runtime"));
     let fetched = path.contains("/registry/src/") || path.contains("/git/checkouts/");
-    !of_std && !of_crosscut && !(own && fetched)
+    !(of_std || of_crosscut || own && fetched)
 }
 
 #[cfg(test)]

@@ -127,25 +127,25 @@ fn location_of(line: &str) -> Option<String> {
 
 /// What is wrong with one instruction.
 fn problem_of(ir: &Ir, function: &Item, line: &str) -> Option<Problem> {
-    if line.contains("call ") {
-        if let Some(call) = Call::parse(line) {
-            if call.callee == "asm" {
-                return Some(Problem::Assembly);
-            }
-            if call.callee.starts_with('%') {
-                return Some(Problem::Pointer);
-            }
-            if call.callee.starts_with("@llvm.threadlocal.address") {
-                return Some(Problem::ThreadLocal);
-            }
-            if let Some(symbol) = undefined(ir, &call) {
-                return Some(Problem::of_call(symbol));
-            }
-            if call.callee.strip_prefix('@') == Some(hooks::GLOBAL_ADDRESS)
-                || call.callee == panics::PANIC
-            {
-                return None;
-            }
+    if line.contains("call ")
+        && let Some(call) = Call::parse(line)
+    {
+        if call.callee == "asm" {
+            return Some(Problem::Assembly);
+        }
+        if call.callee.starts_with('%') {
+            return Some(Problem::Pointer);
+        }
+        if call.callee.starts_with("@llvm.threadlocal.address") {
+            return Some(Problem::ThreadLocal);
+        }
+        if let Some(symbol) = undefined(ir, &call) {
+            return Some(Problem::of_call(symbol));
+        }
+        if call.callee.strip_prefix('@') == Some(hooks::GLOBAL_ADDRESS)
+            || call.callee == panics::PANIC
+        {
+            return None;
         }
     }
     let device_globals = outline::used_globals(function).unwrap_or_default();

@@ -142,7 +142,7 @@ pub(crate) fn value_of(operand: &str) -> Option<&str> {
 }
 
 /// A number as LLVM writes it: signed decimal, of which the bits count.
-pub(crate) fn parse_number(value: &str) -> Option<u64> {
+fn parse_number(value: &str) -> Option<u64> {
     value.parse::<u64>().ok().or_else(|| value.parse::<i64>().ok().map(i64::cast_unsigned))
 }
 

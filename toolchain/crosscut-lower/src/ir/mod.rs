@@ -9,7 +9,7 @@ mod lex;
 
 use std::collections::{HashMap, HashSet};
 
-pub(crate) use instruction::{Call, Instruction, parse_number, value_of};
+pub(crate) use instruction::{Call, Instruction, value_of};
 pub(crate) use lex::{replace_tokens, split_at_commas, tokens, unescape};
 
 /// What an [`Item`] is.

@@ -72,6 +72,7 @@ macro_rules! functions {
         }
 
         impl Api {
+            #[allow(non_snake_case, reason = "the names are LLVM's")]
             fn from_library(library: Library, name: &str) -> Result<Self, LoadError> {
                 $(
                     // SAFETY: the declaration follows LLVM 22's headers, and the version was
@@ -126,9 +127,6 @@ functions! {
     LLVMIsDeclaration: fn(Ref) -> c_int;
     LLVMSetLinkage: fn(Ref, c_int);
     LLVMGetLinkage: fn(Ref) -> c_int;
-    LLVMSetInitializer: fn(Ref, Ref);
-    LLVMGetInitializer: fn(Ref) -> Ref;
-    LLVMSetGlobalConstant: fn(Ref, c_int);
     LLVMGetFirstUse: fn(Ref) -> Ref;
     LLVMGetNextUse: fn(Ref) -> Ref;
     LLVMGetUser: fn(Ref) -> Ref;
@@ -159,7 +157,6 @@ functions! {
     LLVMCopyStringRepOfTargetData: fn(Ref) -> *mut c_char;
     LLVMDisposeTargetData: fn(Ref);
     LLVMTargetMachineEmitToMemoryBuffer: fn(Ref, Ref, c_int, *mut *mut c_char, *mut Ref) -> c_int;
-    LLVMParseCommandLineOptions: fn(c_int, *const *const c_char, *const c_char);
 }
 
 /// The code generators we use: the device's, and those of hosts that Crosscut runs on.

@@ -107,18 +107,6 @@ impl Llvm {
         unsafe { (self.api().LLVMDisposeMessage)(message) };
         text
     }
-
-    /// Sets options that LLVM's tools take on their command lines.
-    pub(crate) fn set_options(&self, options: &[&str]) {
-        let options: Vec<CString> =
-            std::iter::once("crosscut").chain(options.iter().copied()).map(c_string).collect();
-        let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-        let count = pointers.len().try_into().unwrap_or(0);
-        // SAFETY: `pointers` holds `count` terminated strings that outlive the call, which copies.
-        unsafe {
-            (self.api().LLVMParseCommandLineOptions)(count, pointers.as_ptr(), std::ptr::null());
-        }
-    }
 }
 
 /// A terminated copy; text after an inner zero byte, which no name or pass list of ours has, is cut.

@@ -34,13 +34,12 @@ pub(crate) fn run(ir: &mut Ir) {
         function.lines = lines;
     }
     for item in &mut ir.items {
-        if item.kind == Kind::Declaration {
-            if let Some(name) = renamed(&item.name) {
-                item.lines[0] = replace_tokens(&item.lines[0], |token| {
-                    (token == item.name).then(|| name.clone())
-                });
-                item.name = name;
-            }
+        if item.kind == Kind::Declaration
+            && let Some(name) = renamed(&item.name)
+        {
+            item.lines[0] =
+                replace_tokens(&item.lines[0], |token| (token == item.name).then(|| name.clone()));
+            item.name = name;
         }
     }
     link_library(ir);
