@@ -13,6 +13,7 @@ mod event;
 mod memory;
 mod pool;
 mod queue;
+mod team;
 
 use std::sync::Arc;
 

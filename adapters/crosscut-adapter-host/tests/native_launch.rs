@@ -61,6 +61,21 @@ fn every_item_runs_once_in_small_and_large_launches() {
 fn the_lowest_item_that_panicked_is_told() {
     let (counts, outcome) = launch([1 << 20, 1, 1], 1, true);
     let panic = outcome.unwrap_err();
-    assert_eq!(panic.item, 999, "the calling thread starts at the first item and alone");
+    assert_eq!(panic.item, 999, "pieces are begun in order, and what is begun is finished");
     assert!(counts[..999].iter().all(|&count| count == 1));
+}
+
+#[test]
+fn launches_side_by_side_share_the_threads_and_run_every_item_once() {
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for size in [300_000, 20_000, 1] {
+                    let (counts, outcome) = launch([size, 1, 1], 1, false);
+                    assert_eq!(outcome, Ok(()));
+                    assert!(counts.iter().all(|&count| count == 1), "{size}");
+                }
+            });
+        }
+    });
 }
