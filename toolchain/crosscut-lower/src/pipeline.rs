@@ -1,6 +1,6 @@
 //! Runs the passes: from bitcode to images.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 
 use crosscut_image::{Global, Image, Kernel, PropertySet, Target, spirv};
@@ -73,11 +73,29 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
         payloads.push(path);
         images.push(image);
     }
+    refuse_equal_keys(&images)?;
     validate::validate(&payloads)?;
     let host_symbols: Vec<String> =
         globals.iter().map(|global| global.symbol.trim_start_matches('@').to_owned()).collect();
     let object = host_object::write(&llvm, job, &images, &host_symbols)?;
     Ok(Outcome::Lowered(crate::job::Lowered { object, host_symbols, images: payloads }))
+}
+
+/// Keys are 64 bits of a hash: two kernels with one key are as good as impossible, and would run one for
+/// the other.
+fn refuse_equal_keys(images: &[Image]) -> Result<(), LowerError> {
+    let mut names: HashMap<u64, &str> = HashMap::new();
+    for kernel in images.iter().flat_map(|image| &image.kernels) {
+        if let Some(other) = names.insert(kernel.key, &kernel.display_name) {
+            return Err(LowerError::Kernel {
+                kernel: kernel.display_name.clone(),
+                reason: format!(
+                    "it has the key of `{other}`: move one of them to another function"
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The device globals of all kernels, each once.

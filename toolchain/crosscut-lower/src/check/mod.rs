@@ -97,8 +97,11 @@ fn problems(ir: &Ir, entry: &str) -> Vec<(Problem, Option<String>)> {
         return problems;
     }
     for function in functions {
+        let globals = outline::used_globals(function);
+        let symbols: BTreeSet<&str> =
+            globals.iter().flatten().map(|global| global.symbol.as_str()).collect();
         for line in &function.lines[1..] {
-            if let Some(problem) = problem_of(ir, function, line) {
+            if let Some(problem) = problem_of(ir, &symbols, line) {
                 problems.push((problem, location_of(line)));
             }
         }
@@ -108,7 +111,7 @@ fn problems(ir: &Ir, entry: &str) -> Vec<(Problem, Option<String>)> {
         for line in flow::divergent_barriers(function) {
             problems.push((Problem::Barrier, location_of(line)));
         }
-        if let Err(reason) = outline::used_globals(function) {
+        if let Err(reason) = globals {
             let hook = function.lines.iter().find(|line| line.contains(hooks::GLOBAL_ADDRESS));
             problems
                 .push((Problem::GlobalAddress { reason }, hook.and_then(|line| location_of(line))));
@@ -125,8 +128,8 @@ fn location_of(line: &str) -> Option<String> {
     crate::ir::Instruction::parse(line)?.debug_location().map(str::to_owned)
 }
 
-/// What is wrong with one instruction.
-fn problem_of(ir: &Ir, function: &Item, line: &str) -> Option<Problem> {
+/// What is wrong with one instruction of a function that uses these device globals.
+fn problem_of(ir: &Ir, device_globals: &BTreeSet<&str>, line: &str) -> Option<Problem> {
     if line.contains("call ")
         && let Some(call) = Call::parse(line)
     {
@@ -148,10 +151,9 @@ fn problem_of(ir: &Ir, function: &Item, line: &str) -> Option<Problem> {
             return None;
         }
     }
-    let device_globals = outline::used_globals(function).unwrap_or_default();
     let names = tokens(line).map(|token| token.1).filter(|token| token.starts_with('@'));
     for name in names {
-        if device_globals.iter().any(|global| global.symbol == name) {
+        if device_globals.contains(name) {
             continue;
         }
         if let Some(problem) = mutable_static(ir, name, &mut BTreeSet::new()) {
