@@ -1,0 +1,6 @@
+//! Whole programs: real cargo, real compiler, real driver, processes of their own.
+
+#![allow(missing_docs, reason = "a test's name is its documentation")]
+
+mod lab;
+mod outside;

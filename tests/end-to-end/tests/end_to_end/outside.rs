@@ -1,0 +1,74 @@
+//! A workspace of two crates outside the repository: a dependency with generic kernels and private
+//! statics, a program with kernels of its own, tests, an example and a library it loads.
+
+use crate::lab::{Workspace::Outside, lab};
+
+/// What the program prints, on any device and in any profile.
+fn output(device: &str) -> String {
+    format!(
+        "app on {device}\n\
+         f32 [2.5, 4.5, 6.5]\n\
+         i64 [1099511627775, 1099511627774, 1099511627773]\n\
+         first 3 7\n\
+         second 1010\n\
+         offsets [311, 312]\n\
+         plugin on {device}\n\
+         plugin 3\n\
+         plugin on {device}\n\
+         plugin 13\n\
+         first 8\n"
+    )
+}
+
+fn runs(profile: &[&str]) {
+    let Some(lab) = lab() else { return };
+    // With the library that the program loads, of which `cargo run` knows nothing.
+    lab.crosscut(Outside, &[&["build", "--quiet"], profile].concat()).works();
+    let arguments = [&["run", "--quiet"], profile].concat();
+    for (selector, device) in [("opencl:cpu", "opencl"), ("host", "host")] {
+        let run = lab.crosscut(Outside, &arguments).device(selector);
+        assert_eq!(run.works(), output(device), "{profile:?}");
+    }
+}
+
+#[test]
+fn a_program_runs_on_the_device_in_debug() {
+    runs(&[]);
+}
+
+#[test]
+fn a_program_runs_on_the_device_in_release() {
+    runs(&["--release"]);
+}
+
+#[test]
+fn a_program_runs_with_merged_crates_no_symbols_and_no_unwinding() {
+    runs(&["--profile", "merged"]);
+}
+
+#[test]
+fn a_program_runs_if_compiled_for_size_in_sixteen_pieces() {
+    runs(&["--profile", "small"]);
+}
+
+#[test]
+fn an_example_runs_on_the_device() {
+    let Some(lab) = lab() else { return };
+    for profile in [&[][..], &["--release"]] {
+        let arguments = [&["run", "--quiet", "--example", "show"], profile].concat();
+        let run = lab.crosscut(Outside, &arguments).device("opencl:cpu");
+        assert_eq!(run.works(), "example on opencl\n[1, 3, 2, 3]\n", "{profile:?}");
+    }
+}
+
+#[test]
+fn unit_tests_and_integration_tests_run_on_the_device() {
+    let Some(lab) = lab() else { return };
+    let test = ["test", "--workspace", "--lib", "--tests", "--", "--nocapture"];
+    let stdout = lab.crosscut(Outside, &test).device("opencl:cpu").works();
+    for line in ["unit test on opencl", "plugin on opencl", "integration test on opencl"] {
+        assert!(stdout.contains(line), "{line}: {stdout}");
+    }
+    let passed = |count: usize| stdout.matches(&format!("test result: ok. {count} passed")).count();
+    assert_eq!((passed(2), passed(1)), (1, 2), "{stdout}");
+}
