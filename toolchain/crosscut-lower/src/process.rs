@@ -102,3 +102,68 @@ fn answer(job_file: &Path) -> Result<(), LowerError> {
     let path = job.output_dir.join("answer.json");
     fs::write(&path, text).map_err(|source| LowerError::Write { path, source })
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn job(folder: &Path) -> Job {
+        Job {
+            crate_name: "p".into(),
+            modules: Vec::new(),
+            std_archives: Vec::new(),
+            searched: Vec::new(),
+            output_dir: folder.to_owned(),
+            host_triple: "x86_64-unknown-linux-gnu".into(),
+            dump_after: None,
+            dump_dir: None,
+        }
+    }
+
+    /// A child that does what a shell script says; the job's file is its first argument.
+    fn child(script: &str) -> Command {
+        let mut child = Command::new("sh");
+        child.args(["-c", script, "sh"]);
+        child
+    }
+
+    #[test]
+    fn a_kernel_that_kills_llvm_is_named_with_the_signal_and_the_last_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "cd \"$(dirname \"$1\")\"; printf _RNvCsgbTIekHar5R_1p5saxpy > kernel-at-work; \
+                      echo 'unable to legalize instruction' >&2; kill -SEGV $$";
+        let error = lower(&job(folder.path()), child(script)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "LLVM stopped by signal 11 while it compiled kernel `p::saxpy` for a device:\n\
+             unable to legalize instruction"
+        );
+        assert!(error.help().starts_with("this is a limit of Crosscut or LLVM"));
+    }
+
+    #[test]
+    fn a_child_that_ends_without_an_answer_is_a_crash_of_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = lower(&job(folder.path()), child("exit 3")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "LLVM stopped with exit status: 3 while it compiled the program for a device"
+        );
+    }
+
+    #[test]
+    fn an_answer_of_an_earlier_run_is_not_taken_for_this_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("answer.json"), "{\"Outcome\":\"NoKernels\"}").unwrap();
+        assert!(lower(&job(folder.path()), child("exit 0")).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_is_no_answer_is_told_apart_from_a_crash() {
+        let folder = tempfile::tempdir().unwrap();
+        let error =
+            lower(&job(folder.path()), child("echo '{' > \"$(dirname \"$1\")/answer.json\""))
+                .unwrap_err();
+        assert!(error.to_string().starts_with("the lowering process gave no answer: "), "{error}");
+    }
+}
