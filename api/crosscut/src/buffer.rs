@@ -11,6 +11,16 @@ use crate::{Context, Error, Result};
 ///
 /// Kernels get it as an argument: `&buffer` arrives as `&[T]`, `&mut buffer` as this item's own
 /// `&mut T`. Dropping it waits for the kernels that still use it.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let buffer = queue.upload(&[1.5f32, 2.5])?;
+/// assert_eq!(buffer.len(), 2);
+/// assert_eq!(queue.download(&buffer)?, [1.5, 2.5]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct Buffer<T: DeviceData> {
     memory: crosscut_runtime::Buffer,
     len: usize,

@@ -151,6 +151,17 @@ impl Queue {
 
     /// Sets a device global on this queue's device. Waits for the kernels that use it.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// static LIMIT: DeviceGlobal<u32> = DeviceGlobal::new(10);
+    ///
+    /// let queue = Queue::new()?;
+    /// assert_eq!(queue.read(&LIMIT)?, 10);
+    /// queue.write(&LIMIT, &20)?;
+    /// assert_eq!(queue.read(&LIMIT)?, 20);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The driver's refusal.
     pub fn write<T: DeviceData, P>(
@@ -191,6 +202,17 @@ impl Queue {
 
     /// Runs `kernel` once for every element of `buffer`, with its index, the element and the
     /// arguments.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let (a, b) = (queue.upload(&[1, 2, 3])?, queue.upload(&[10, 20, 30])?);
+    /// let mut sum = queue.zeroed::<i32>(3)?;
+    /// queue.for_each(&mut sum, (&a, &b), |i, sum, (a, b)| *sum = a[i] + b[i])?;
+    /// assert_eq!(queue.download(&sum)?, [11, 22, 33]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`parallel_for`](Self::parallel_for).

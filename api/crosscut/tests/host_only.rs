@@ -38,3 +38,15 @@ fn panics_with_formatted_text_and_with_other_values_are_told() -> Result<()> {
     assert_eq!(message(|_| std::panic::panic_any(3)), "a panic with a value that is no text");
     Ok(())
 }
+
+#[test]
+fn threads_may_share_everything() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Queue>();
+    shared::<Device>();
+    shared::<Event>();
+    shared::<Buffer<f32>>();
+    shared::<crosscut::Context>();
+    shared::<crosscut::Error>();
+    shared::<DeviceGlobal<[AtomicU32; 3]>>();
+}

@@ -162,3 +162,57 @@ impl<T: DeviceCopy, P> fmt::Debug for Exclusive<T, P> {
         f.debug_tuple("Exclusive").field(self.global).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+
+    use super::DeviceGlobal;
+    use crate::place::{Place, enter, inside_kernel};
+
+    #[test]
+    fn the_initial_value_lies_directly_behind_the_storage() {
+        static WORDS: DeviceGlobal<[AtomicU16; 3]> = DeviceGlobal::new([1, 2, 3]);
+        let it = WORDS.description();
+        assert_eq!((it.size, it.align, it.atomic_width), (6, 2, 2));
+        let both = it.address.cast::<[u16; 6]>();
+        // SAFETY: storage and initial value are 12 bytes of this static, which nobody writes.
+        assert_eq!(unsafe { both.read() }, [1, 2, 3, 1, 2, 3]);
+    }
+
+    #[test]
+    fn inside_a_kernel_of_the_default_context_globals_are_the_statics() {
+        static COUNT: DeviceGlobal<AtomicU64> = DeviceGlobal::new(5);
+        assert!(!inside_kernel());
+        {
+            // SAFETY: this test's globals are atomics.
+            let _inside = unsafe { enter(Place::Statics) };
+            assert_eq!(COUNT.fetch_add(1, Relaxed), 5);
+            assert!(inside_kernel());
+        }
+        assert!(!inside_kernel());
+    }
+
+    #[test]
+    fn elsewhere_the_place_is_asked_and_left_again_on_unwinding() {
+        static COUNT: DeviceGlobal<AtomicU64> = DeviceGlobal::new(5);
+        static OTHER: AtomicU64 = AtomicU64::new(70);
+
+        /// # Safety
+        /// None needed.
+        unsafe fn find(data: *const (), _: *const u8, size: usize, align: usize) -> *const u8 {
+            assert_eq!((size, align), (8, 8));
+            data.cast()
+        }
+
+        let place = Place::Ask { data: (&raw const OTHER).cast(), find };
+        let unwound = std::panic::catch_unwind(|| {
+            // SAFETY: `find` answers with a static `AtomicU64`, which is what is asked for.
+            let _inside = unsafe { enter(place) };
+            assert_eq!(COUNT.fetch_add(1, Relaxed), 70);
+            std::panic::resume_unwind(Box::new("out"));
+        });
+        assert!(unwound.is_err() && !inside_kernel());
+        assert_eq!(OTHER.load(Relaxed), 71);
+    }
+}

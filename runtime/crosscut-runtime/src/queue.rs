@@ -17,7 +17,7 @@ use crate::global::{self, GlobalHandle, Instance};
 use crate::memory::{Allocation, Buffer};
 
 /// So many commands may wait to be told about before the finished ones are looked for.
-const PENDING: usize = 128;
+const FIRST_SWEEP: usize = 128;
 
 /// A sequence of commands on one device, each starting when the one before has completed.
 ///
@@ -26,8 +26,29 @@ pub struct Queue {
     context: Context,
     pub(crate) adapter: Arc<dyn adapter::Queue>,
     pub(crate) id: u64,
-    /// Kernels that may have panicked and that nobody has asked about, oldest first.
-    pending: Mutex<VecDeque<Arc<Command>>>,
+    pending: Mutex<Pending>,
+}
+
+/// Kernels that may have panicked and that nobody has asked about.
+struct Pending {
+    /// Oldest first.
+    commands: VecDeque<Arc<Command>>,
+    /// At how many the finished ones are looked for: twice what was left the last time, so that
+    /// looking costs little per launch however many stay.
+    sweep_at: usize,
+}
+
+impl Pending {
+    /// Forgets what has completed with nothing to tell.
+    fn sweep(&mut self) {
+        // In order: where one has not completed, none behind it has.
+        let mut running = false;
+        self.commands.retain(|command| {
+            running = running || !matches!(command.is_complete(), Ok(true));
+            running || !command.is_done_and_clean()
+        });
+        self.sweep_at = FIRST_SWEEP.max(2 * self.commands.len());
+    }
 }
 
 impl Queue {
@@ -46,7 +67,7 @@ impl Queue {
             context: context.clone(),
             adapter: Arc::from(adapter),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            pending: Mutex::default(),
+            pending: Mutex::new(Pending { commands: VecDeque::new(), sweep_at: FIRST_SWEEP }),
         })
     }
 
@@ -247,24 +268,22 @@ impl Queue {
     /// Remembers a kernel that may have panicked.
     pub(crate) fn remember(&self, command: &Arc<Command>) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        if pending.len() >= PENDING {
-            // In order: where one has not completed, none behind it has.
-            while pending.front().is_some_and(|command| command.is_done_and_clean()) {
-                pending.pop_front();
-            }
+        if pending.commands.len() >= pending.sweep_at {
+            pending.sweep();
         }
-        pending.push_back(Arc::clone(command));
+        pending.commands.push_back(Arc::clone(command));
     }
 
     /// Tells of the first panic that nobody has been told of. Later ones stay for the next call.
     fn settle_pending(&self) -> Result<(), Error> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(command) = pending.front() {
-            if !command.is_complete()? {
-                break;
-            }
-            let told = command.settle();
-            pending.pop_front();
+        while let Some(command) = pending.commands.front() {
+            let told = match command.is_complete() {
+                Ok(false) => break,
+                Ok(true) => command.settle(),
+                Err(error) => Err(error),
+            };
+            pending.commands.pop_front();
             told?;
         }
         Ok(())
@@ -276,9 +295,9 @@ impl Drop for Queue {
     /// Who holds an event is still told of its panic.
     fn drop(&mut self) {
         let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !pending.is_empty() {
+        if !pending.commands.is_empty() {
             let _ = self.adapter.wait();
-            pending.retain(|command| !command.is_done_and_clean());
+            pending.sweep();
         }
     }
 }

@@ -85,6 +85,9 @@ impl Term {
         let (backend, devices) = text.split_once(':').unwrap_or((text, "*"));
         let name = backend.trim().to_ascii_lowercase();
         let Some(&(_, backend)) = BACKENDS.iter().find(|(known, _)| *known == name) else {
+            if DevicePattern::parse(&name).is_ok() {
+                return Err(format!("`{name}` is no back end: write `*:{name}` for any"));
+            }
             let known: Vec<_> = BACKENDS.iter().map(|(name, _)| *name).collect();
             return Err(format!("`{name}` is no back end; there are {}", known.join(", ")));
         };
@@ -171,6 +174,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         let wrong = |text| Selector::parse(text).unwrap_err();
         assert!(wrong("hots").contains("`hots` is no back end; there are *, host"));
+        assert!(wrong("gpu").contains("write `*:gpu`"));
         assert!(wrong("opencl:x").contains("`x` is no device"));
         assert!(wrong("opencl:0.1").contains("part of a device"));
         assert!(wrong("host;").contains("empty term"));

@@ -114,6 +114,24 @@ fn a_panic_record_becomes_an_error_told_once() {
 }
 
 #[test]
+fn a_panic_nobody_asks_about_does_not_keep_later_records() {
+    register(vec![kernel(12, "once", vec![PanicRecord, Address { slot: 0 }])], 0);
+    let mock = Mock::new();
+    mock.define_kernel("once", |launch| set_word(launch, 0, 0, word(launch, 1, 0)));
+    let queue = queue(&device(&mock));
+    let (good, bad) = (upload(&queue, &[0]), upload(&queue, &[1]));
+    let run = |x| launch(&queue, || 12, 1, &[bind(x, Access::Read)]).unwrap();
+    let event = run(&bad);
+    for _ in 0..5000 {
+        run(&good);
+    }
+    let blocks = mock.log().iter().filter(|call| matches!(call, Call::Allocate { .. })).count();
+    assert!(blocks < 10, "{blocks} allocations");
+    drop(queue);
+    assert_eq!(event.wait().unwrap_err().kind(), ErrorKind::Panic, "told even after the queue");
+}
+
+#[test]
 fn the_writer_of_another_queue_is_told_of_by_the_reader() {
     register(vec![kernel(4, "bad", vec![PanicRecord, Address { slot: 0 }])], 0);
     let mock = Mock::new();
