@@ -24,6 +24,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crosscut-conformance", &["crosscut-adapter-api"]),
     ("crosscut-derive", &[]),
     ("crosscut-device", &[]),
+    ("crosscut-end-to-end", &[]),
     ("crosscut-examples", &["crosscut"]),
     ("crosscut-image", &[]),
     ("crosscut-link", &["crosscut-image", "crosscut-lower"]),
