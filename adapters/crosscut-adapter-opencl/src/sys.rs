@@ -287,7 +287,9 @@ fn load() -> Result<Api, Absence> {
         let library = match unsafe { Library::new(*name) } {
             Ok(library) => library,
             Err(refusal) => {
-                refusals.push(refusal.to_string());
+                // The loader's own words, where it has some.
+                let words = std::error::Error::source(&refusal).map(ToString::to_string);
+                refusals.push(words.unwrap_or_else(|| refusal.to_string()));
                 continue;
             }
         };

@@ -129,9 +129,13 @@ impl Runtime {
             .cloned()
             .collect();
         if devices.is_empty() {
+            let mut overview = self.overview();
+            for name in selector.without_adapter() {
+                overview += &format!("\n    {name}: no device: Crosscut cannot use {name} yet");
+            }
             return Err(Error::new(
                 ErrorKind::NoDevice,
-                format!("{variable}=`{text}` accepts no device\n{}", self.overview()),
+                format!("{variable}=`{text}` accepts no device\n{overview}"),
             )
             .with_help(format!("unset {variable}, or set it to one of these")));
         }

@@ -24,7 +24,7 @@ enum BackendPattern {
     Any,
     One(Backend),
     /// A name the syntax knows and Crosscut has no adapter for: matches nothing.
-    NotHere,
+    NotHere(&'static str),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +41,9 @@ const BACKENDS: &[(&str, BackendPattern)] = &[
     ("native_cpu", BackendPattern::One(Backend::Host)),
     ("opencl", BackendPattern::One(Backend::OpenCl)),
     ("mock", BackendPattern::One(Backend::Mock)),
-    ("level_zero", BackendPattern::NotHere),
-    ("cuda", BackendPattern::NotHere),
-    ("hip", BackendPattern::NotHere),
+    ("level_zero", BackendPattern::NotHere("level_zero")),
+    ("cuda", BackendPattern::NotHere("cuda")),
+    ("hip", BackendPattern::NotHere("hip")),
 ];
 
 impl Selector {
@@ -66,6 +66,19 @@ impl Selector {
             }
         }
         Ok(selector)
+    }
+
+    /// The back ends that it asks for and Crosscut has no adapter for, each once.
+    pub(crate) fn without_adapter(&self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for term in &self.accept {
+            if let BackendPattern::NotHere(name) = term.backend
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// Whether any device of this back end may be accepted; if not, its driver is not even loaded.
@@ -110,7 +123,7 @@ impl BackendPattern {
         match self {
             Self::Any => true,
             Self::One(wanted) => wanted == backend,
-            Self::NotHere => false,
+            Self::NotHere(_) => false,
         }
     }
 }
@@ -168,6 +181,8 @@ mod tests {
     #[test]
     fn names_of_other_implementations_are_known_and_match_nothing() {
         assert!(!accepts("level_zero:gpu", Backend::OpenCl, DeviceKind::Gpu, 0));
+        let selector = Selector::parse("cuda:0;host;hip:gpu;cuda:1;!level_zero:*").unwrap();
+        assert_eq!(selector.without_adapter(), ["cuda", "hip"]);
     }
 
     #[test]

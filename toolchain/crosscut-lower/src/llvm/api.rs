@@ -27,9 +27,12 @@ pub(crate) type Ref = *mut Opaque;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// No library of that name.
-    #[error("LLVM {LLVM_MAJOR} is needed to make device code, and its library was not found")]
+    #[error(
+        "LLVM {LLVM_MAJOR} is needed to make device code, and its library was not found: {}",
+        tried.join("; ")
+    )]
     Missing {
-        /// What was tried, and what the loader said.
+        /// What the loader said of each name that was tried.
         tried: Vec<String>,
     },
     /// A library of another version.
@@ -194,14 +197,26 @@ fn open() -> Result<(Library, String), LoadError> {
         // path named by the user is the user's to choose, as with any program that loads plugins.
         match unsafe { Library::new(&candidate) } {
             Ok(library) => return Ok((library, candidate.display().to_string())),
-            Err(error) => tried.push(format!("{}: {error}", candidate.display())),
+            // The loader's own words begin with the name.
+            Err(error) => tried.push(match std::error::Error::source(&error) {
+                Some(words) => words.to_string(),
+                None => format!("{}: {error}", candidate.display()),
+            }),
         }
     }
     Err(LoadError::Missing { tried })
 }
 
 fn check_version(library: &Library, name: &str) -> Result<(), LoadError> {
-    let incomplete = || LoadError::Incomplete { library: name.into(), function: "LLVMGetVersion" };
+    let incomplete = || {
+        // SAFETY: the symbol is only looked for.
+        match unsafe { library.get::<TargetInitializer>(b"LLVMContextCreate\0") } {
+            Ok(_) => {
+                LoadError::WrongMajor { library: name.into(), found: "15 or older".to_owned() }
+            }
+            Err(_) => LoadError::Incomplete { library: name.into(), function: "LLVMGetVersion" },
+        }
+    };
     // SAFETY: `LLVMGetVersion` has had this signature since it was added in LLVM 16.
     let get_version =
         unsafe { library.get::<GetVersion>(b"LLVMGetVersion\0") }.map_err(|_| incomplete())?;
