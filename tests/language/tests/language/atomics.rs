@@ -1,0 +1,122 @@
+//! Atomics of 8 to 64 bits.
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence};
+
+use crosscut::prelude::*;
+use crosscut_language::{agree, map};
+
+const ITEMS: usize = 1000;
+
+macro_rules! widths {
+    ($($name:ident: $atomic:ident, $plain:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            agree(|queue| {
+                let cells = queue.zeroed::<$atomic>(16)?;
+                queue.parallel_for(ITEMS, &cells, |i, cells| {
+                    let n = i as $plain;
+                    // Answers that do not depend on the order of items.
+                    cells[0].fetch_add(n, Relaxed);
+                    cells[1].fetch_sub(n, AcqRel);
+                    cells[2].fetch_or(1 << (i % 7), Release);
+                    cells[3].fetch_xor(n, Acquire);
+                    cells[4].fetch_max(n, SeqCst);
+                    cells[5].fetch_min(n, Relaxed);
+                    cells[6].fetch_and(n, Relaxed);
+                    cells[7].store(9, Release);
+                    let _ = cells[8].fetch_update(SeqCst, Relaxed, |x| Some((x + 1) % 97));
+                    let mut seen = cells[9].load(Acquire);
+                    while let Err(now) = cells[9].compare_exchange_weak(seen, seen.wrapping_add(3), AcqRel, Relaxed) {
+                        seen = now;
+                    }
+                    if cells[10].compare_exchange(0, 1, SeqCst, SeqCst).is_ok() {
+                        cells[11].fetch_add(1, SeqCst);
+                    }
+                    cells[12].swap(5, SeqCst);
+                    cells[13].fetch_nand(0, Relaxed);
+                })?;
+                queue.download(&cells)
+            });
+        }
+    )*};
+}
+
+widths! {
+    of_8_bits: AtomicU8, u8;
+    of_8_bits_signed: AtomicI8, i8;
+    of_16_bits: AtomicU16, u16;
+    of_16_bits_signed: AtomicI16, i16;
+    of_32_bits: AtomicU32, u32;
+    of_32_bits_signed: AtomicI32, i32;
+    of_64_bits: AtomicU64, u64;
+    of_64_bits_signed: AtomicI64, i64;
+    of_pointer_size: AtomicUsize, usize;
+}
+
+#[test]
+fn every_item_draws_its_own_ticket() {
+    let drawn = agree(|queue| {
+        let next = queue.zeroed::<AtomicU32>(1)?;
+        let tickets = queue.zeroed::<AtomicU8>(ITEMS)?;
+        queue.parallel_for(ITEMS, (&next, &tickets), |_, (next, tickets)| {
+            let ticket = next[0].fetch_add(1, Relaxed);
+            tickets[ticket as usize].fetch_add(1, Relaxed);
+        })?;
+        queue.download(&tickets)
+    });
+    assert_eq!(drawn, [1; ITEMS]);
+}
+
+#[test]
+fn floating_point_sums_by_compare_and_exchange() {
+    let sums = agree(|queue| {
+        let cells = queue.zeroed::<AtomicU32>(1)?;
+        queue.parallel_for(ITEMS, &cells, |i, cells| {
+            let _ = cells[0].fetch_update(Relaxed, Relaxed, |bits| Some((f32::from_bits(bits) + i as f32).to_bits()));
+        })?;
+        queue.download(&cells)
+    });
+    assert_eq!(f32::from_bits(sums[0]), 499_500.0);
+}
+
+#[test]
+fn fences_order_one_items_own_accesses() {
+    agree(|queue| {
+        let cells = queue.zeroed::<AtomicU64>(ITEMS * 2)?;
+        queue.parallel_for(ITEMS, &cells, |i, cells| {
+            cells[2 * i].store(i as u64 + 7, Relaxed);
+            fence(SeqCst);
+            let seen = cells[2 * i].load(Relaxed);
+            fence(Release);
+            cells[2 * i + 1].store(seen * 2, Relaxed);
+            fence(Acquire);
+        })?;
+        queue.download(&cells)
+    });
+}
+
+#[test]
+fn atomics_of_a_single_item_are_plain_memory() {
+    use core::sync::atomic::AtomicBool;
+    map(&[3u32, 4, 5], |n| {
+        let (counter, flag) = (AtomicU32::new(n), AtomicBool::new(false));
+        let before = counter.fetch_add(2, SeqCst);
+        let was = flag.swap(true, AcqRel) | flag.fetch_and(n > 3, Relaxed);
+        let not = flag.fetch_not(Relaxed);
+        [before, counter.load(Acquire), u32::from(was), u32::from(not), u32::from(flag.load(SeqCst)), counter.into_inner()]
+    });
+}
+
+#[test]
+fn atomics_in_arrays_of_arrays() {
+    static GRID: DeviceGlobal<[[AtomicU16; 5]; 3]> = DeviceGlobal::zeroed();
+    let counts = agree(|queue| {
+        queue.write(&GRID, &[[0; 5]; 3])?;
+        queue.parallel_for(ITEMS, (), |i, ()| {
+            GRID[i % 3][i % 5].fetch_add(1, Relaxed);
+        })?;
+        Ok(vec![queue.read(&GRID)?])
+    });
+    assert_eq!(counts[0].iter().flatten().map(|&n| usize::from(n)).sum::<usize>(), ITEMS);
+}

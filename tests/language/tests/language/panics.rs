@@ -1,0 +1,110 @@
+//! Panics of every kind, with their places.
+
+use core::cell::RefCell;
+
+use crosscut_language::{Message, panics};
+
+const INPUTS: &[u32] = &[1, 2, 3, 99, 4, 5];
+
+/// One kernel per kind of panic; only the input 99 panics.
+macro_rules! panicking {
+    ($($(#[$attribute:meta])* $name:ident, $message:expr, |$x:ident| $body:expr;)*) => {$(
+        $(#[$attribute])*
+        #[test]
+        fn $name() {
+            let panic = panics($message, INPUTS, |$x: u32| -> u64 { $body });
+            assert_eq!(panic.linear_item, 3);
+            assert!(panic.file.ends_with("panics.rs"), "{}", panic.file);
+        }
+    )*};
+}
+
+use Message::{Contains, Equal};
+
+panicking! {
+    an_index_out_of_bounds, Equal, |x| [1u64; 10][x as usize];
+    a_division_by_zero, Equal, |x| u64::from(100 / (99 - x));
+    a_remainder_by_zero, Equal, |x| u64::from(100 % (99 - x));
+    a_division_that_overflows, Equal, |x| (i32::MIN / if x == 99 { -1 } else { 1 }) as u64;
+    #[cfg(debug_assertions)]
+    an_addition_that_overflows, Equal, |x| u64::from(u32::MAX - 98 + x.min(99) / 99 * x);
+    #[cfg(debug_assertions)]
+    a_subtraction_that_overflows, Equal, |x| u64::from(98 - x);
+    #[cfg(debug_assertions)]
+    a_multiplication_that_overflows, Equal, |x| u64::from(x * 50_000_000);
+    #[cfg(debug_assertions)]
+    a_negation_that_overflows, Equal, |x| (-(i32::MIN + 99 - x as i32)) as u64;
+    #[cfg(debug_assertions)]
+    a_shift_that_overflows, Equal, |x| 1u64 << x;
+    none_unwrapped, Equal, |x| (x != 99).then_some(7).unwrap();
+    none_expected, Equal, |x| (x != 99).then_some(7).expect("less than 99");
+    an_error_unwrapped, Contains("called `Result::unwrap()` on an `Err` value"), |x| u8::try_from(x * 3).unwrap().into();
+    an_error_expected, Contains("too large"), |x| u8::try_from(x * 3).expect("too large").into();
+    an_explicit_panic, Equal, |x| if x == 99 { panic!() } else { 0 };
+    an_explicit_panic_with_text, Equal, |x| if x == 99 { panic!("with {{braces}} and \"quotes\"") } else { 0 };
+    an_explicit_panic_with_values, Contains(" is not what I want"), |x| if x == 99 { panic!("{x} is not what I want") } else { 0 };
+    an_assertion, Equal, |x| { assert!(x < 99); 0 };
+    an_assertion_with_text, Equal, |x| { assert!(x < 99, "no more than that"); 0 };
+    an_assertion_of_equality, Contains("assertion"), |x| { assert_eq!(x / 99, 0); 0 };
+    an_assertion_of_difference, Contains("assertion"), |x| { assert_ne!(x, 99, "never {}", x); 0 };
+    unreachable_code, Equal, |x| if x < 99 { 0 } else { unreachable!() };
+    unreachable_code_with_text, Equal, |x| if x < 99 { 0 } else { unreachable!("not here") };
+    something_not_implemented, Equal, |x| if x < 99 { 0 } else { unimplemented!() };
+    a_range_too_long, Contains("range"), |x| [1u64; 10][..x as usize / 9].iter().sum();
+    a_range_backwards, Contains("slice index starts at"), |x| [1u64; 10][x as usize / 30..2.max(3 - x as usize / 40)].len() as u64;
+    two_borrows_at_once, Contains("already"), |x| {
+        let cell = RefCell::new(x);
+        let first = cell.borrow_mut();
+        if x == 99 { u64::from(*cell.borrow()) } else { u64::from(*first) }
+    };
+    no_character, Equal, |x| char::from_u32(if x == 99 { 0xd800 } else { x }).unwrap().into();
+    lengths_that_differ, Contains("differ"), |x| {
+        let mut out = [0u8; 4];
+        out[..if x == 99 { 3 } else { 2 }].copy_from_slice(&[1, 2]);
+        out[0].into()
+    };
+    chunks_of_nothing, Contains("chunk"), |x| [1u8; 8].chunks(99 - x as usize).count() as u64;
+    a_logarithm_of_zero, Contains("logarithm"), |x| (99 - x).ilog2().into();
+    a_parse_of_no_number, Contains("unwrap"), |x| if x == 99 { "ninety".parse::<u64>().unwrap() } else { 3 };
+}
+
+#[test]
+fn a_panic_in_a_nested_function_has_its_own_place() {
+    fn outer(x: u32) -> u64 {
+        inner(x) + 1
+    }
+    fn inner(x: u32) -> u64 {
+        let table = [3u64; 50];
+        table[x as usize]
+    }
+    let panic = panics(Equal, INPUTS, outer);
+    assert_eq!(panic.line, line!() - 3);
+}
+
+#[test]
+fn a_tracked_caller_is_the_place() {
+    #[track_caller]
+    fn must_be_small(x: u32) -> u64 {
+        if x >= 99 {
+            panic!("not small");
+        }
+        x.into()
+    }
+    let panic = panics(Equal, INPUTS, |x| must_be_small(x) + 1);
+    assert_eq!(panic.line, line!() - 1);
+}
+
+#[test]
+fn a_panic_deep_in_loops_ends_only_its_item() {
+    let panic = panics(Equal, INPUTS, |x| {
+        let mut sum = 0u64;
+        for i in 0..100 {
+            for j in 0..i {
+                assert!(!(x == 99 && i == 70 && j == 69), "here");
+                sum += u64::from(j ^ x);
+            }
+        }
+        sum
+    });
+    assert_eq!(panic.message, "here");
+}
