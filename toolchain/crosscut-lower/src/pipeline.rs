@@ -59,6 +59,7 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     module.strip_debug_info();
     module.run("instnamer", None)?;
     let ir = Ir::parse(&module.print());
+    dump.write("check", None, || ir.print());
     let globals = all_globals(&ir, &entries);
     let mut images = Vec::new();
     let mut payloads = Vec::new();
