@@ -12,7 +12,7 @@ mod saxpy;
 use crosscut::prelude::*;
 
 use raw_opencl::Raw;
-use rounds::{Contender, Times, take_turns};
+use rounds::{Contender, take_turns};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -32,85 +32,131 @@ const LAUNCH: f64 = 1.3;
 const LAUNCH_ON_HOST: f64 = 0.1;
 
 fn main() -> Result<()> {
-    let scale = if std::env::args().any(|argument| argument == "--bench") { FULL } else { QUICK };
-    let devices = crosscut::devices()?;
-    let of = |backend| devices.iter().find(move |device| device.backend().name() == backend);
-    let host = of("host").map(Queue::on).transpose()?;
-    let opencl = of("opencl").map(Queue::on).transpose()?;
-    let raw = opencl.as_ref().map(|queue| Raw::open(queue.device().name())).transpose()?;
-    // A plain cargo build has no device images: then there is nothing to compare on OpenCL.
-    let images = opencl.as_ref().is_some_and(|queue| queue.parallel_for(1, (), |_, ()| ()).is_ok());
-
-    for queue in host.iter().chain(&opencl) {
-        println!("{}: {}", queue.device().backend(), queue.device().name());
-    }
-    if opencl.is_none() {
-        println!("no OpenCL device: its rows are left out");
-    } else if !images {
-        println!("no device images: rows of Crosscut on OpenCL are left out");
-        println!("they need `cargo crosscut bench -p crosscut-benches`");
-    }
-    println!();
-    println!(
-        "{:<14} {:<7} {:>10}  {:<12} {:>10} {:>7} {:>7}",
-        "case", "device", "crosscut", "peer", "time", "ratio", "target"
-    );
-
-    let on_opencl = opencl.as_ref().filter(|_| images);
-    launches(host.as_ref(), on_opencl, raw.as_ref(), &scale)?;
-    for &(case, length) in scale.lengths {
-        if let Some(queue) = &host {
-            saxpy_on_host(case, queue, length, &scale)?;
-        }
-        if let (Some(queue), Some(raw)) = (on_opencl, &raw) {
-            let mut ours = saxpy::Crosscut::new(queue, length)?;
-            let mut by_hand = saxpy::ByHand::new(raw, length)?;
-            let mut contenders = [ours.contender(), by_hand.contender()];
-            let times = take_turns(&mut contenders, scale.rounds)?;
-            print(case, "opencl", &contenders, &times, SAXPY);
-        }
+    let bench = Bench::new()?;
+    bench.print_head();
+    bench.launch_on_host()?;
+    bench.launch_on_opencl()?;
+    for &(case, length) in bench.scale.lengths {
+        bench.saxpy_on_host(case, length)?;
+        bench.saxpy_on_opencl(case, length)?;
     }
     Ok(())
 }
 
-fn launches(
-    host: Option<&Queue>,
-    opencl: Option<&Queue>,
-    raw: Option<&Raw>,
-    scale: &Scale,
-) -> Result<()> {
-    let Some(raw) = raw else { return Ok(()) };
-    let mut by_hand = launch::ByHand::new(raw)?;
-    for (queue, device, target) in [(host, "host", LAUNCH_ON_HOST), (opencl, "opencl", LAUNCH)] {
-        if let Some(queue) = queue {
-            let mut contenders = [launch::crosscut(queue), by_hand.contender()];
-            let times = take_turns(&mut contenders, scale.rounds)?;
-            print("launch + wait", device, &contenders, &times, target);
-        }
+struct Bench {
+    scale: Scale,
+    /// Parts of the names of what is to run; everything if there are none.
+    wanted: Vec<String>,
+    host: Option<Queue>,
+    opencl: Option<Queue>,
+    raw: Option<Raw>,
+    /// Whether this program has device images: a plain cargo build has none.
+    images: bool,
+}
+
+impl Bench {
+    fn new() -> Result<Self> {
+        let (flags, wanted): (Vec<String>, Vec<String>) =
+            std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
+        let devices = crosscut::devices()?;
+        let of = |backend| devices.iter().find(move |device| device.backend().name() == backend);
+        let opencl = of("opencl").map(Queue::on).transpose()?;
+        Ok(Self {
+            scale: if flags.iter().any(|flag| flag == "--bench") { FULL } else { QUICK },
+            wanted,
+            host: of("host").map(Queue::on).transpose()?,
+            raw: opencl.as_ref().map(|queue| Raw::open(queue.device().name())).transpose()?,
+            images: opencl
+                .as_ref()
+                .is_some_and(|queue| queue.parallel_for(1, (), |_, ()| ()).is_ok()),
+            opencl,
+        })
     }
-    Ok(())
-}
 
-fn saxpy_on_host(case: &str, queue: &Queue, length: usize, scale: &Scale) -> Result<()> {
-    let mut ours = saxpy::Crosscut::new(queue, length)?;
-    let (mut zipped, mut indexed) = (saxpy::Rayon::new(length), saxpy::Rayon::new(length));
-    let mut contenders = [ours.contender(), zipped.zipped(), indexed.indexed()];
-    let times = take_turns(&mut contenders, scale.rounds)?;
-    print(case, "host", &contenders, &times, SAXPY);
-    Ok(())
-}
-
-/// A line for each peer; the first contender is Crosscut.
-fn print(case: &str, device: &str, contenders: &[Contender<'_>], times: &Times, target: f64) {
-    for (peer, contender) in contenders.iter().enumerate().skip(1) {
-        let ratio = times.ratio(0, peer);
-        let verdict = if ratio <= target { "" } else { "  missed" };
+    fn print_head(&self) {
+        for queue in self.host.iter().chain(&self.opencl) {
+            println!("{}: {}", queue.device().backend(), queue.device().name());
+        }
+        if self.opencl.is_none() {
+            println!("no OpenCL device: what needs one is left out");
+        } else if !self.images {
+            println!("no device images: Crosscut on OpenCL is left out");
+            println!("run `cargo crosscut bench -p crosscut-benches` for it");
+        }
+        println!();
         println!(
-            "{case:<14} {device:<7} {:>10}  {:<12} {:>10} {ratio:>7.3} {target:>7}{verdict}",
-            readable(times.median(0)),
-            contender.name,
-            readable(times.median(peer)),
+            "{:<14} {:<7} {:>10}  {:<12} {:>10} {:>7} {:>7} {:>7}",
+            "case", "device", "crosscut", "peer", "time", "ratio", "fastest", "target"
         );
+    }
+
+    fn wants(&self, case: &str, device: &str) -> bool {
+        let name = format!("{case} {device}");
+        self.wanted.is_empty() || self.wanted.iter().any(|part| name.contains(part.as_str()))
+    }
+
+    /// The two queues of a comparison on OpenCL.
+    fn on_opencl(&self) -> Option<(&Queue, &Raw)> {
+        self.opencl.as_ref().filter(|_| self.images).zip(self.raw.as_ref())
+    }
+
+    fn launch_on_host(&self) -> Result<()> {
+        let Some((queue, raw)) = self.host.as_ref().zip(self.raw.as_ref()) else { return Ok(()) };
+        let mut by_hand = launch::ByHand::new(raw)?;
+        let contenders = [launch::crosscut(queue), by_hand.contender()];
+        self.compare("launch + wait", "host", LAUNCH_ON_HOST, contenders)
+    }
+
+    fn launch_on_opencl(&self) -> Result<()> {
+        let Some((queue, raw)) = self.on_opencl() else { return Ok(()) };
+        let mut by_hand = launch::ByHand::new(raw)?;
+        let contenders = [launch::crosscut(queue), by_hand.contender()];
+        self.compare("launch + wait", "opencl", LAUNCH, contenders)
+    }
+
+    fn saxpy_on_host(&self, case: &str, length: usize) -> Result<()> {
+        let Some(queue) = self.host.as_ref().filter(|_| self.wants(case, "host")) else {
+            return Ok(());
+        };
+        let mut ours = saxpy::Crosscut::new(queue, length)?;
+        let (mut zipped, mut indexed) = (saxpy::Rayon::new(length), saxpy::Rayon::new(length));
+        let contenders = [ours.contender(), zipped.zipped(), indexed.indexed()];
+        self.compare(case, "host", SAXPY, contenders)
+    }
+
+    fn saxpy_on_opencl(&self, case: &str, length: usize) -> Result<()> {
+        let Some((queue, raw)) = self.on_opencl().filter(|_| self.wants(case, "opencl")) else {
+            return Ok(());
+        };
+        let mut ours = saxpy::Crosscut::new(queue, length)?;
+        let mut by_hand = saxpy::ByHand::new(raw, length)?;
+        self.compare(case, "opencl", SAXPY, [ours.contender(), by_hand.contender()])
+    }
+
+    /// Lets the contenders take turns and prints a line for each peer; the first one is Crosscut.
+    fn compare<const N: usize>(
+        &self,
+        case: &str,
+        device: &str,
+        target: f64,
+        mut contenders: [Contender<'_>; N],
+    ) -> Result<()> {
+        if !self.wants(case, device) {
+            return Ok(());
+        }
+        let times = take_turns(&mut contenders, self.scale.rounds)?;
+        for (peer, contender) in contenders.iter().enumerate().skip(1) {
+            let ratio = times.ratio(0, peer);
+            println!(
+                "{case:<14} {device:<7} {:>10}  {:<12} {:>10} {ratio:>7.3} {:>7.3} {target:>7}{}",
+                readable(times.median(0)),
+                contender.name,
+                readable(times.median(peer)),
+                times.fastest(0) / times.fastest(peer),
+                if ratio <= target { "" } else { "  missed" },
+            );
+        }
+        Ok(())
     }
 }
 

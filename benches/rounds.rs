@@ -35,6 +35,11 @@ impl Times {
         median(self.0[contender].clone())
     }
 
+    /// The time of a contender in its best round.
+    pub(crate) fn fastest(&self, contender: usize) -> f64 {
+        self.0[contender].iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     /// The median over the rounds of one contender's time in terms of another's.
     pub(crate) fn ratio(&self, contender: usize, peer: usize) -> f64 {
         let pairs = self.0[contender].iter().zip(&self.0[peer]);
