@@ -22,6 +22,9 @@ use crosscut_image::{Parameter, hooks};
 use super::sites::PANIC_SITE;
 use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, tokens};
 
+/// The functions that a kernel's bodies are until they are inlined: checked, and with the assumption.
+pub(crate) const BODIES: [&str; 2] = ["@cc.checked", "@cc.assumed"];
+
 /// What an entry function says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Announcement {
@@ -204,9 +207,9 @@ pub(crate) fn outline(
         Item { kind: Kind::Function, name: symbol.to_owned(), lines }
     };
 
-    let mut functions = vec![body("@cc.checked", &[])];
+    let mut functions = vec![body(BODIES[0], &[])];
     if assumed {
-        functions.push(body("@cc.assumed", &assumptions(&checked)));
+        functions.push(body(BODIES[1], &assumptions(&checked)));
     }
     functions.push(kernel(name, &uses, &parameters, &checked, assumed));
 

@@ -1,12 +1,15 @@
 //! Turns panics into records that the host reads.
 //!
 //! Expects an optimised kernel in device form with `@__crosscut_panic_site` calls.
-//! Leaves the bodies to be inlined into the kernel, and at each panic a call of the recording function and a return: the item ends, the others go on.
+//! Leaves the bodies to be inlined into the kernel, and at each panic a call of the recording function
+//! and a return: the item ends, the others go on. So nothing in the module is `noreturn` any more, and
+//! a body of which the optimiser found that it always panics returns too.
 //!
 //! `call void @__crosscut_panic_site(ptr addrspace(1) %r, i32 2, i64 %a, i64 %b)` and `unreachable` become
 //! `call void @__crosscut_record_1(ptr addrspace(1) %r, i32 3, i64 %a, i64 %b)`
 //! and `ret void`.
 
+use super::outline::BODIES;
 use super::sites::PANIC_SITE;
 use crate::ir::{Call, Ir, Kind, replace_tokens};
 
@@ -18,11 +21,14 @@ pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
             if returns && line.trim() == "unreachable" {
                 *line = "  ret void".into();
             }
-            returns = false;
-            if !line.contains(PANIC_SITE) {
+            let Some(call) = Call::parse(line) else {
+                returns = false;
+                continue;
+            };
+            returns = BODIES.contains(&call.callee);
+            if call.callee != PANIC_SITE {
                 continue;
             }
-            let Some(call) = Call::parse(line) else { continue };
             let site = call.number(1).unwrap_or(0) + 1;
             *line = format!(
                 "  call void @__crosscut_record_{dimensions}(ptr addrspace(1) {}, i32 {site}, i64 {}, i64 {})",
@@ -37,8 +43,10 @@ pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
     for item in &mut ir.items {
         // From here on the two bodies may meet: nothing that runs later would merge them.
         if item.kind == Kind::Attributes {
-            item.lines[0] = replace_tokens(&item.lines[0], |token| {
-                (token == "noinline").then(|| "alwaysinline".to_owned())
+            item.lines[0] = replace_tokens(&item.lines[0], |token| match token {
+                "noinline" => Some("alwaysinline".to_owned()),
+                "noreturn" => Some(String::new()),
+                _ => None,
             });
         }
     }
@@ -50,4 +58,33 @@ pub(crate) fn count(ir: &Ir) -> usize {
         .flat_map(|function| function.calls())
         .filter(|call| call.callee == PANIC_SITE)
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_always_panics_records_it_and_returns() {
+        let mut ir = Ir::parse(
+            "define internal void @cc.checked(ptr addrspace(1) %cc.panic) #0 {\n\
+             \x20 call void @__crosscut_panic_site(ptr addrspace(1) %cc.panic, i32 2, i64 %a, i64 7)\n\
+             \x20 unreachable\n}\n\
+             define spir_kernel void @k(ptr addrspace(1) %cc.panic) #0 {\n\
+             \x20 tail call void @cc.checked(ptr addrspace(1) %cc.panic) #0\n\
+             \x20 unreachable\n}\n\
+             attributes #0 = { noinline noreturn nounwind }\n",
+        );
+        run(&mut ir, 1);
+        assert_eq!(
+            ir.print(),
+            "define internal void @cc.checked(ptr addrspace(1) %cc.panic) #0 {\n\
+             \x20 call void @__crosscut_record_1(ptr addrspace(1) %cc.panic, i32 3, i64 %a, i64 7)\n\
+             \x20 ret void\n}\n\
+             define spir_kernel void @k(ptr addrspace(1) %cc.panic) #0 {\n\
+             \x20 tail call void @cc.checked(ptr addrspace(1) %cc.panic) #0\n\
+             \x20 ret void\n}\n\
+             attributes #0 = { alwaysinline  nounwind }\n"
+        );
+    }
 }
