@@ -2,5 +2,10 @@
 
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
+mod absent;
+mod command;
+mod images;
+mod input;
 mod lab;
 mod outside;
+mod selector;

@@ -1,0 +1,105 @@
+//! `CROSSCUT_DEVICE` and `ONEAPI_DEVICE_SELECTOR`.
+
+use crate::lab::{Lab, lab};
+
+/// The devices there are, as an error lists them.
+fn listed(lab: &Lab) -> String {
+    let devices = lab.probe("debug", "devices").works();
+    devices.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+#[test]
+fn a_selector_chooses_the_device() {
+    let Some(lab) = lab() else { return };
+    for (selector, backend) in [
+        ("host", "host:0\n"),
+        ("native_cpu", "host:0\n"),
+        ("opencl:cpu", "opencl:"),
+        ("OpenCL:CPU", "opencl:"),
+        ("opencl:0", "opencl:0\n"),
+        ("*:cpu", "opencl:"),
+        ("!opencl:*", "host:0\n"),
+        ("!host", "opencl:"),
+        ("cuda:*;opencl:cpu", "opencl:"),
+        ("*:*;!opencl:*", "host:0\n"),
+    ] {
+        let chosen = lab.probe("debug", "chosen").device(selector).works();
+        assert!(chosen.starts_with(backend), "{selector}: {chosen}");
+    }
+}
+
+#[test]
+fn without_a_selector_the_device_with_images_comes_before_the_host() {
+    let Some(lab) = lab() else { return };
+    for selector in [None, Some(""), Some(" ")] {
+        let probe = lab.probe("debug", "chosen");
+        let probe = if let Some(selector) = selector { probe.device(selector) } else { probe };
+        let chosen = probe.works();
+        assert!(chosen.starts_with("opencl:"), "{chosen}");
+    }
+}
+
+#[test]
+fn the_selector_of_dpcpp_is_honoured_and_ours_counts_for_more() {
+    let Some(lab) = lab() else { return };
+    let probe = || lab.probe("debug", "chosen").with("ONEAPI_DEVICE_SELECTOR", "native_cpu");
+    assert_eq!(probe().works(), "host:0\n");
+    assert_eq!(probe().device("opencl:0").works(), "opencl:0\n");
+    assert_eq!(probe().device("").works(), "host:0\n");
+}
+
+#[test]
+fn a_selector_that_cannot_be_read_is_refused_with_what_there_is() {
+    let Some(lab) = lab() else { return };
+    let there = listed(lab);
+    for (selector, why) in [
+        (
+            "garbage",
+            "`garbage` is no back end; \
+             there are *, host, native_cpu, opencl, mock, level_zero, cuda, hip",
+        ),
+        ("opencl:x", "`x` is no device; there are *, cpu, gpu, acc, fpga and numbers"),
+        ("opencl:0.1", "`0.1` asks for a part of a device, which is not supported yet"),
+        ("host;", "there is an empty term"),
+        ("!host;opencl", "`opencl` comes after a term that discards: put it before"),
+    ] {
+        let done = lab.probe("debug", "chosen").device(selector).run();
+        assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""), "{selector}");
+        assert_eq!(
+            done.stderr,
+            format!(
+                "Error: CROSSCUT_DEVICE=`{selector}` cannot be read: {why}\n\
+                 \x20 there are:\n{there}\
+                 \x20 help: set CROSSCUT_DEVICE to one of these, for example `host` or `opencl:cpu`\n"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_selector_that_accepts_nothing_lists_what_there_is_and_why_not_more() {
+    let Some(lab) = lab() else { return };
+    let there = listed(lab);
+    for (variable, selector, rest) in [
+        ("CROSSCUT_DEVICE", "cuda:*", "    cuda: no device: Crosscut cannot use cuda yet\n"),
+        (
+            "ONEAPI_DEVICE_SELECTOR",
+            "level_zero:gpu;hip:0",
+            "    level_zero: no device: Crosscut cannot use level_zero yet\n    \
+             hip: no device: Crosscut cannot use hip yet\n",
+        ),
+        ("CROSSCUT_DEVICE", "opencl:99", ""),
+        ("CROSSCUT_DEVICE", "!*:*", ""),
+    ] {
+        let done = lab.probe("debug", "chosen").with(variable, selector).run();
+        assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""), "{selector}");
+        assert_eq!(
+            done.stderr,
+            format!(
+                "Error: {variable}=`{selector}` accepts no device\n\
+                 \x20 there are:\n{there}{rest}\
+                 \x20 help: unset {variable}, or set it to one of these\n"
+            )
+        );
+    }
+}
