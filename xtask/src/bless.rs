@@ -3,7 +3,7 @@
 use crate::{Result, checkout, setup};
 
 /// The packages with text tests.
-const PACKAGES: &[&str] = &["crosscut", "crosscut-link", "crosscut-lower"];
+const PACKAGES: &[&str] = &["crosscut", "crosscut-diagnostics", "crosscut-link", "crosscut-lower"];
 
 pub(crate) fn run() -> Result {
     setup::run()?;

@@ -18,8 +18,19 @@ pub(crate) fn run() -> Result {
         run_command(cargo().args(clippy))
     });
     steps.run("tests", || {
+        // The language suite compares devices, and plain cargo makes code for the host alone.
+        let packages = ["--workspace", "--exclude", "crosscut-language"];
         let targets = ["--lib", "--bins", "--tests", "--examples"];
-        run_command(tests().args(["--workspace", "--no-fail-fast"]).args(targets))
+        run_command(tests().arg("--no-fail-fast").args(packages).args(targets))
+    });
+    steps.run("kernels on every device, debug", || kernels(&[]));
+    steps.run("kernels on every device, release", || kernels(&["--release"]));
+    steps.run("the Rust API on OpenCL", || {
+        let tests = ["--test", "kernels", "--test", "globals", "--test", "panics"];
+        let mut command = crosscut_tests();
+        run_command(
+            command.args(["--package", "crosscut"]).args(tests).env("CROSSCUT_DEVICE", "opencl"),
+        )
     });
     steps.run("doc tests", || run_command(tests().args(["--workspace", "--doc"])));
     steps.run("documents", || {
@@ -30,6 +41,18 @@ pub(crate) fn run() -> Result {
     let result = steps.finish();
     println!("{:.0} s in all", start.elapsed().as_secs_f64());
     result
+}
+
+/// The language suite, which compares devices in one process.
+fn kernels(profile: &[&str]) -> Result {
+    run_command(crosscut_tests().args(["--package", "crosscut-language"]).args(profile))
+}
+
+/// `cargo crosscut test`, failing without an OpenCL device as [`tests`] does.
+fn crosscut_tests() -> std::process::Command {
+    let mut command = cargo();
+    command.args(["crosscut", "test"]).env("CROSSCUT_REQUIRE_OPENCL", "1");
+    command
 }
 
 /// `cargo test`, where a test that needs an OpenCL device fails without one instead of passing.

@@ -9,8 +9,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout")
 }
 
-/// Builds the command, into a target directory that other tests do not wait for.
-fn cargo_crosscut(target: &Path) -> PathBuf {
+/// Builds the command, where `cargo crosscut` in the checkout builds it too.
+fn cargo_crosscut(scratch: &Path) -> PathBuf {
+    let target = scratch.parent().expect("a target directory");
     let status = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--release", "--package", "cargo-crosscut"])
         .env("CARGO_TARGET_DIR", target)
@@ -65,7 +66,7 @@ fn told(stderr: &[u8], folder: &Path) -> String {
 #[test]
 fn every_program_that_a_device_cannot_run_is_refused_with_its_reason() {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let command = cargo_crosscut(&scratch.join("tool"));
+    let command = cargo_crosscut(scratch);
     let package = tempfile::tempdir().expect("a folder");
     let folder = package.path().canonicalize().expect("its path");
     make_package(&folder);
