@@ -141,14 +141,16 @@ pub(crate) fn crate_variables() -> BTreeMap<String, String> {
         .collect()
 }
 
-fn command_variables() -> HashSet<OsString> {
-    let names = env::var_os(variables::COMMAND_VARIABLES).unwrap_or_default();
-    names.to_string_lossy().split(':').map(OsString::from).collect()
+/// `None` if the wrapper was not started by the command, so that nobody says what the user's are.
+fn command_variables() -> Option<HashSet<OsString>> {
+    let names = env::var_os(variables::COMMAND_VARIABLES)?;
+    Some(names.to_string_lossy().split(':').map(OsString::from).collect())
 }
 
 /// Whether cargo sets this variable anew for each crate. Secrets of the user are never among them,
-/// because what the user's own environment has is not.
-fn belongs_to_one_crate(name: &OsString, known: &HashSet<OsString>) -> bool {
+/// because what the user's own environment has is not; where that is not known, only what cargo
+/// always sets.
+fn belongs_to_one_crate(name: &OsString, known: &Option<HashSet<OsString>>) -> bool {
     let Some(text) = name.to_str() else { return false };
     // The job server is that of the running cargo, not of the one that compiled the crate.
     let of_the_run = text.starts_with("CROSSCUT_") || text == "CARGO_MAKEFLAGS";
@@ -162,7 +164,7 @@ fn belongs_to_one_crate(name: &OsString, known: &HashSet<OsString>) -> bool {
         || text.starts_with("CARGO_MANIFEST_")
         || text.starts_with("CARGO_BIN_")
         || matches!(text, "CARGO" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE");
-    of_cargo || !known.contains(name)
+    of_cargo || known.as_ref().is_some_and(|known| !known.contains(name))
 }
 
 #[cfg(test)]
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn a_crates_variables_are_those_cargo_sets_and_those_the_user_did_not_have() {
         let known = ["HOME", "OUT_DIR", "CARGO_HOME", "CARGO_PKG_NAME"].map(OsString::from);
-        let known = HashSet::from(known);
+        let known = Some(HashSet::from(known));
         let belongs = |name: &str| belongs_to_one_crate(&name.into(), &known);
         assert!(belongs("OUT_DIR"));
         assert!(belongs("CARGO_PKG_NAME"));
@@ -184,6 +186,13 @@ mod tests {
 
     #[test]
     fn tokens_are_never_written_down() {
-        assert!(!belongs_to_one_crate(&"CARGO_REGISTRY_TOKEN".into(), &HashSet::new()));
+        let nothing_known = Some(HashSet::new());
+        assert!(!belongs_to_one_crate(&"CARGO_REGISTRY_TOKEN".into(), &nothing_known));
+    }
+
+    #[test]
+    fn a_wrapper_that_somebody_else_starts_writes_down_nothing_of_the_user() {
+        assert!(!belongs_to_one_crate(&"AWS_SECRET_ACCESS_KEY".into(), &None));
+        assert!(belongs_to_one_crate(&"CARGO_PKG_NAME".into(), &None));
     }
 }
