@@ -93,13 +93,14 @@ fn cargo_command(options: &Options) -> Result<Command, Misuse> {
     let target = absolute(target)?.join("crosscut");
     command.arg("--target-dir").arg(&target);
     let set = |name: &OsStr| env::var_os(name).is_some();
-    if let Some(build) = &workspace.build_directory
-        && *build != workspace.target_directory
-    {
-        command.env("CARGO_BUILD_BUILD_DIR", build.join("crosscut"));
-    }
-    environment::apply(&mut command, &workspace.workspace_root, set);
+    // The configuration may name the target directory here as well, so it is always told.
+    let separate = workspace.build_directory.filter(|build| *build != workspace.target_directory);
+    let build = separate.map_or_else(|| target.clone(), |build| build.join("crosscut"));
+    configure(&mut command, "build.build-dir", &build);
+    environment::apply(&mut command, &workspace.workspace_root, set)?;
     if options.makes_code() {
+        // Where the intermediate files go, the records go.
+        prepare(&build)?;
         add_wrapper(&mut command, options, &target)?;
     }
     command.args(&options.rest);
@@ -111,22 +112,21 @@ fn add_wrapper(command: &mut Command, options: &Options, target: &Path) -> Resul
         message: format!("cannot find the running program: {error}"),
         help: "mount /proc".into(),
     })?;
-    let tools = Tools::in_target_directory(target);
-    let wrapper = tools.prepare().and_then(|()| tools.rustc_wrapper(&executable));
-    let wrapper = wrapper.map_err(|error| Misuse {
-        message: format!("cannot write to `{}`: {error}", target.display()),
-        help: "make it writable, or name another target directory by `--target-dir`".into(),
-    })?;
+    let wrapper = prepare(target)?
+        .rustc_wrapper(&executable)
+        .map_err(|error| cannot_write(target, &error))?;
     if let Some(chained) = wrapper_setting::find(&executable) {
         command.env(variables::CHAINED_WRAPPER, chained);
     }
     // Each of these would count for more than the argument.
     command.env_remove("RUSTC_WRAPPER").env_remove("CARGO_BUILD_RUSTC_WRAPPER");
-    // A string of JSON is one of TOML.
-    let value = serde_json::Value::from(wrapper.to_string_lossy());
-    command.arg("--config").arg(format!("build.rustc-wrapper={value}"));
-    let names: Vec<String> =
-        env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    configure(command, "build.rustc-wrapper", &wrapper);
+    // Whatever this command sets for cargo is not one crate's either.
+    let names: Vec<String> = env::vars_os()
+        .map(|(name, _)| name)
+        .chain(command.get_envs().map(|(name, _)| name.to_os_string()))
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
     command.env(variables::COMMAND_VARIABLES, names.join(":"));
     if let Some(name) = &options.dump_after {
         command.env(variables::DUMP_AFTER, name);
@@ -140,6 +140,27 @@ fn add_wrapper(command: &mut Command, options: &Options, target: &Path) -> Resul
         command.env(variables::DUMP_DIR, folder);
     }
     Ok(())
+}
+
+/// Gives cargo a setting.
+fn configure(command: &mut Command, name: &str, value: &Path) {
+    // A string of JSON is one of TOML.
+    let value = serde_json::Value::from(value.to_string_lossy());
+    command.arg("--config").arg(format!("{name}={value}"));
+}
+
+/// The tools in this directory, which holds nothing of another version of the command any more.
+fn prepare(directory: &Path) -> Result<Tools, Misuse> {
+    let tools = Tools::in_target_directory(directory);
+    tools.prepare().map_err(|error| cannot_write(directory, &error))?;
+    Ok(tools)
+}
+
+fn cannot_write(directory: &Path, error: &std::io::Error) -> Misuse {
+    Misuse {
+        message: format!("cannot write to `{}`: {error}", directory.display()),
+        help: "make it writable, or name another target directory by `--target-dir`".into(),
+    }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Misuse> {

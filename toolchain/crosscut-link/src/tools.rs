@@ -12,7 +12,7 @@ use std::process::Command;
 use crate::record;
 
 const FOLDER: &str = "crosscut-tools";
-const STAMP: &str = "form-of-records";
+const STAMP: &str = "form-and-place";
 const RUSTC: &str = "crosscut-rustc";
 const LINKERS: &str = "crosscut-linker";
 const LOWER: &str = "crosscut-lower";
@@ -60,25 +60,25 @@ impl Tools {
         Self { folder: wrapper.parent().map(Path::to_path_buf).unwrap_or_default() }
     }
 
-    /// Makes the folder. If it is there from a version of the command with records of another form,
-    /// the whole target directory goes first: cargo would take what is in it for good.
+    /// Makes the folder. If it is there from a version of the command with records of another form, or
+    /// from another place (records name files by their whole paths, cargo does not mind a move), the
+    /// whole target directory goes first: cargo would take what is in it for good.
     ///
     /// # Errors
     /// What the file system said.
     pub fn prepare(&self) -> io::Result<()> {
-        let form = record::FORMAT.to_string();
-        if fs::read_to_string(self.folder.join(STAMP)).is_ok_and(|text| text == form) {
+        let target_directory = self.folder.parent().unwrap_or(Path::new(""));
+        let is_current = |text: String| stamp(target_directory).is_ok_and(|stamp| text == stamp);
+        if fs::read_to_string(self.folder.join(STAMP)).is_ok_and(is_current) {
             return Ok(());
         }
-        if let Some(target_directory) = self.folder.parent()
-            && self.folder.exists()
-        {
+        if self.folder.exists() {
             fs::remove_dir_all(target_directory)?;
         }
         // Never there without its stamp, so that nobody takes it for an old one.
         let fresh = self.folder.with_extension(format!("new-{}", std::process::id()));
         fs::create_dir_all(&fresh)?;
-        fs::write(fresh.join(STAMP), form)?;
+        fs::write(fresh.join(STAMP), stamp(target_directory)?)?;
         match fs::rename(&fresh, &self.folder) {
             // Another process was faster.
             Err(_) if self.folder.join(STAMP).exists() => fs::remove_dir_all(&fresh),
@@ -101,6 +101,12 @@ impl Tools {
     }
 }
 
+/// What a target directory must have been made with for its records to be of use: their form, and
+/// where it is.
+fn stamp(target_directory: &Path) -> io::Result<String> {
+    Ok(format!("{} {}", record::FORMAT, fs::canonicalize(target_directory)?.display()))
+}
+
 /// The running program, to be run again as the lowering. No link is needed: its name can be given.
 #[cfg(unix)]
 pub(crate) fn lowering() -> io::Result<Command> {
@@ -119,6 +125,8 @@ fn link(executable: &Path, place: PathBuf) -> io::Result<PathBuf> {
     let folder = place.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)?;
     let fresh = folder.join(format!(".new-{}", std::process::id()));
+    // A process of the same number may have been killed here.
+    let _ = fs::remove_file(&fresh);
     std::os::unix::fs::symlink(executable, &fresh)?;
     fs::rename(&fresh, &place)?;
     Ok(place)
@@ -152,6 +160,33 @@ mod tests {
         tools.prepare().unwrap();
         assert!(!target.join("debug").exists());
         assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_was_made_in_another_place_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        Tools::in_target_directory(&old).prepare().unwrap();
+        fs::create_dir(old.join("debug")).unwrap();
+        fs::rename(&old, &new).unwrap();
+        Tools::in_target_directory(&new).prepare().unwrap();
+        assert!(!new.join("debug").exists(), "its records name files of the old place");
+        // The same place under another name is the same place.
+        fs::create_dir(new.join("debug")).unwrap();
+        std::os::unix::fs::symlink(&new, &old).unwrap();
+        Tools::in_target_directory(&old).prepare().unwrap();
+        assert!(new.join("debug").exists());
+    }
+
+    #[test]
+    fn a_link_that_a_killed_process_left_half_made_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let tools = Tools::in_target_directory(folder.path());
+        fs::create_dir_all(&tools.folder).unwrap();
+        let left = tools.folder.join(format!(".new-{}", std::process::id()));
+        std::os::unix::fs::symlink("/killed", left).unwrap();
+        let place = tools.rustc_wrapper(Path::new("/one")).unwrap();
+        assert_eq!(fs::read_link(place).unwrap(), Path::new("/one"));
     }
 
     #[test]

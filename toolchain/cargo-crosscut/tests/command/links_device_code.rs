@@ -85,6 +85,16 @@ fn a_shared_library_registers_when_it_is_loaded() {
 }
 
 #[test]
+fn a_target_directory_that_was_moved_is_not_taken_for_good() {
+    let workspace = with_kernels(&main_with(CHECK), "");
+    works(&mut workspace.crosscut(&["build", "-q", "--target-dir", "one"]));
+    std::fs::rename(workspace.path("one"), workspace.path("two")).unwrap();
+    workspace.write("src/main.rs", &format!("// changed\n{}", main_with(CHECK)));
+    let output = works(&mut workspace.crosscut(&["run", "-q", "--target-dir", "two"]));
+    assert_eq!(text(&output.stdout), "checked\n");
+}
+
+#[test]
 fn a_crate_is_compiled_for_devices_once_a_kernel_calls_it() {
     let workspace = with_kernels(&main_with(CHECK), "");
     works(&mut workspace.crosscut(&["build", "-q"]));

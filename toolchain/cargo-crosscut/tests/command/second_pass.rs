@@ -127,10 +127,12 @@ fn a_rustc_wrapper_that_was_there_before_still_runs() {
 
 #[test]
 fn variables_of_the_set_up_are_set_where_the_user_did_not() {
-    let source = "fn main() { println!(\"{:?}\", [\"ONE\", \"TWO\"].map(|n| std::env::var(n))) }";
+    let source = "fn main() { println!(\"{:?}\", [\"OCL_ICD_VENDORS\", \"OCL_ICD_FILENAMES\"]\
+        .map(|name| std::env::var(name))) }";
     let workspace = Workspace::program(source);
-    workspace.write(".crosscut/env", "ONE=1\nTWO=2\n");
-    let output = works(workspace.crosscut(&["run", "-q"]).env("TWO", "mine"));
+    workspace.write(".crosscut/env", "OCL_ICD_VENDORS=1\nOCL_ICD_FILENAMES=2\n");
+    let mut run = workspace.crosscut(&["run", "-q"]);
+    let output = works(run.env_remove("OCL_ICD_VENDORS").env("OCL_ICD_FILENAMES", "mine"));
     assert_eq!(text(&output.stdout), "[Ok(\"1\"), Ok(\"mine\")]\n");
 }
 
@@ -153,9 +155,16 @@ fn another_version_of_the_command_links_anew_and_compiles_nothing_else() {
 
 #[test]
 fn what_was_made_with_another_form_of_records_is_made_anew() {
-    let workspace = layered();
-    works(&mut workspace.crosscut(&["build", "-q"]));
-    workspace.write("target/crosscut/crosscut-tools/form-of-records", "0");
-    let output = works(&mut workspace.crosscut(&["build"]));
-    assert_eq!(text(&output.stderr).matches("Compiling").count(), 4);
+    for build_directory in ["target", "elsewhere"] {
+        let workspace = layered();
+        let configuration = format!("[build]\nbuild-dir = \"{build_directory}\"\n");
+        workspace.write(".cargo/config.toml", &configuration);
+        works(&mut workspace.crosscut(&["build", "-q"]));
+        let stamp = format!("{build_directory}/crosscut/crosscut-tools/form-and-place");
+        assert!(workspace.path(&stamp).exists());
+        workspace.write(&stamp, "0");
+        let output = works(&mut workspace.crosscut(&["build"]));
+        let compiled = text(&output.stderr).matches("Compiling").count();
+        assert_eq!(compiled, 4, "{build_directory}");
+    }
 }
