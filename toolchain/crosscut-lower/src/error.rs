@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use crate::llvm::{LlvmError, LoadError};
 
+/// What the user can do about files that cannot be read or written.
+pub(crate) const FILES_HELP: &str = "check the permissions and the space of the target directory";
+
 /// Why a lowering did not come to a result. Problems in the user's program are not among them: see
 /// [`Diagnostic`](crate::job::Diagnostic).
 #[derive(Debug, thiserror::Error)]
@@ -105,11 +108,9 @@ impl LowerError {
         match self {
             Self::Load(error) => error.help(),
             Self::Child { help, .. } => help.clone(),
-            Self::Read { .. } | Self::Write { .. } => {
-                "check the permissions and the space of the target directory".into()
-            }
+            Self::Read { .. } | Self::Write { .. } => FILES_HELP.into(),
             Self::Bitcode { .. } => {
-                "run `cargo clean` and build again; the compiler and LLVM must be of one major \
+                "run `cargo crosscut clean` and build again; the compiler and LLVM must be of one major \
                  version"
                     .into()
             }

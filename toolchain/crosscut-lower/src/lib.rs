@@ -2,8 +2,7 @@
 //!
 //! LLVM's back ends end the process on input they do not like, so the work is done by a child:
 //!
-//! 1. [`lower`] writes the [`Job`](job::Job) to a file and runs this same binary in the role
-//!    [`ROLE`].
+//! 1. [`lower`] writes the [`Job`](job::Job) to a file and runs the command it is given with it.
 //! 2. The child's [`child_main`] loads LLVM, runs the [`PASSES`], and writes the
 //!    [`Outcome`](job::Outcome).
 //! 3. If the child dies, [`lower`] names the kernel it was working on.
@@ -31,4 +30,4 @@ mod validate;
 pub use error::LowerError;
 pub use llvm::{LIBRARY_VARIABLE, LLVM_MAJOR, LoadError};
 pub use passes::{PASSES, is_pass};
-pub use process::{ROLE, child_main, lower};
+pub use process::{child_main, lower};

@@ -52,6 +52,7 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
         }
     }
     let problems: Vec<Diagnostic> = check::check(&ir, &entries);
+    dump.write("check", None, || ir.print());
     if !problems.is_empty() {
         return Ok(Outcome::Rejected(problems));
     }

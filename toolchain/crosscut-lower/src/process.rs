@@ -1,17 +1,19 @@
 //! The two sides of the lowering process.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use serde::{Deserialize, Serialize};
 
 use crate::dump::PROGRESS_FILE;
+use crate::error::FILES_HELP;
 use crate::job::{Job, Outcome};
 use crate::{LowerError, names, pipeline};
 
-/// The role of the child process, in the variable by which the caller tells roles apart.
-pub const ROLE: &str = "lower";
+/// What the child ends with if it could not leave an answer; its standard error then says why.
+const NO_ANSWER: u8 = 75;
 
 /// What the child writes.
 #[derive(Serialize, Deserialize)]
@@ -48,6 +50,10 @@ pub fn lower(job: &Job, mut child: Command) -> Result<Outcome, LowerError> {
             Err(error) => Err(LowerError::Process(error.to_string())),
         };
     }
+    if output.status.code() == Some(NO_ANSWER.into()) {
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(LowerError::Child { message, help: FILES_HELP.to_owned() });
+    }
     let what = match fs::read_to_string(&progress_file) {
         Ok(entry) => format!("kernel `{}`", names::kernel(entry.trim())),
         Err(_) => "the program".into(),
@@ -83,8 +89,11 @@ fn how(status: std::process::ExitStatus) -> String {
 pub fn child_main(job_file: &Path) -> ExitCode {
     match answer(job_file) {
         Ok(()) => ExitCode::SUCCESS,
-        // The parent sees that there is no answer.
-        Err(_) => ExitCode::FAILURE,
+        Err(error) => {
+            // Nobody is left to be told if standard error is gone.
+            let _ = writeln!(io::stderr(), "{error}");
+            ExitCode::from(NO_ANSWER)
+        }
     }
 }
 
@@ -99,8 +108,11 @@ fn answer(job_file: &Path) -> Result<(), LowerError> {
     };
     let text = serde_json::to_vec_pretty(&answer)
         .map_err(|error| LowerError::Process(error.to_string()))?;
-    let path = job.output_dir.join("answer.json");
-    fs::write(&path, text).map_err(|source| LowerError::Write { path, source })
+    // A part of an answer must not be taken for one.
+    let (path, part) = (job.output_dir.join("answer.json"), job.output_dir.join("answer.part"));
+    fs::write(&part, text)
+        .and_then(|()| fs::rename(&part, &path))
+        .map_err(|source| LowerError::Write { path, source })
 }
 
 #[cfg(all(test, unix))]
@@ -156,6 +168,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("answer.json"), "{\"Outcome\":\"NoKernels\"}").unwrap();
         assert!(lower(&job(folder.path()), child("exit 0")).is_err());
+    }
+
+    #[test]
+    fn what_keeps_a_child_from_answering_is_told_as_the_child_tells_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("echo 'cannot write x: no space' >&2; exit {NO_ANSWER}");
+        let error = lower(&job(folder.path()), child(&script)).unwrap_err();
+        assert_eq!(error.to_string(), "cannot write x: no space");
+        assert_eq!(error.help(), FILES_HELP);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crosscut_lower::child_main;
+use crosscut_lower::{PASSES, child_main};
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lowering");
@@ -23,24 +23,40 @@ fn cases() -> Vec<PathBuf> {
 
 /// Lowers one case and shows the kernel, or the answer if there is none.
 fn lower(case: &Path, folder: &Path) -> String {
-    let job = serde_json::json!({
-        "crate_name": "case",
-        "modules": [case],
-        "std_archives": [],
-        "output_dir": folder,
-        "host_triple": "x86_64-unknown-linux-gnu",
-        "dump_after": "emit",
-        "dump_dir": null,
-    });
-    fs::write(folder.join("job.json"), job.to_string()).expect("the job is written");
-    assert_eq!(child_main(&folder.join("job.json")), ExitCode::SUCCESS);
-    let answer = fs::read_to_string(folder.join("answer.json")).expect("an answer");
+    let answer = answer(case, folder, "emit");
     let Ok(kernel) = fs::read_to_string(folder.join("emit.crosscut_0.ll")) else {
         return answer;
     };
     assert!(answer.contains("Lowered"), "{answer}");
     // The target's layout is LLVM's business.
     kernel.lines().filter(|line| !line.starts_with("target ")).map(|l| format!("{l}\n")).collect()
+}
+
+/// Lowers one case, with a dump after one pass.
+fn answer(case: &Path, folder: &Path, dump_after: &str) -> String {
+    let job = serde_json::json!({
+        "crate_name": "case",
+        "modules": [case],
+        "std_archives": [],
+        "output_dir": folder,
+        "host_triple": "x86_64-unknown-linux-gnu",
+        "dump_after": dump_after,
+        "dump_dir": null,
+    });
+    fs::write(folder.join("job.json"), job.to_string()).expect("the job is written");
+    assert_eq!(child_main(&folder.join("job.json")), ExitCode::SUCCESS);
+    fs::read_to_string(folder.join("answer.json")).expect("an answer")
+}
+
+/// The passes after which no dump is written although the help offers it.
+fn passes_without_dump(case: &Path) -> Vec<&'static str> {
+    let is_dumped = |pass: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        answer(case, folder.path(), pass);
+        let mut files = fs::read_dir(folder.path()).expect("a folder").flatten();
+        files.any(|file| file.file_name().to_string_lossy().starts_with(&format!("{pass}.")))
+    };
+    PASSES.iter().map(|pass| pass.0).filter(|pass| !is_dumped(pass)).collect()
 }
 
 fn main() -> ExitCode {
@@ -64,6 +80,11 @@ fn main() -> ExitCode {
             failed += 1;
             println!("test {name} ... FAILED\n{lowered}\n--- expected\n{expected}");
         }
+    }
+    let silent = passes_without_dump(&cases()[0]);
+    if !silent.is_empty() {
+        failed += 1;
+        println!("test every pass can be dumped ... FAILED: {silent:?} cannot");
     }
     println!("\ntest result: {passed} passed; {failed} failed");
     if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

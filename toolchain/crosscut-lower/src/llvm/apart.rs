@@ -44,7 +44,13 @@ pub(super) fn apart(
     let read = reader.read_to_end(&mut bytes);
     let mut status = 0;
     // SAFETY: the copy is a child nobody else waits for; `status` is writable.
-    unsafe { waitpid(copy, &raw mut status, 0) };
+    while unsafe { waitpid(copy, &raw mut status, 0) } < 0 {
+        let error = io::Error::last_os_error();
+        // Without the status a copy that died would pass for one that worked.
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(failed(error));
+        }
+    }
     match (status, bytes.split_first()) {
         (0, Some((&WORKED, bytes))) if read.is_ok() => Ok(bytes.to_vec()),
         (0, Some((_, message))) => Err(LlvmError(String::from_utf8_lossy(message).into_owned())),
