@@ -22,8 +22,10 @@ struct Scale {
     lengths: &'static [(&'static str, usize)],
 }
 
-const FULL: Scale =
-    Scale { rounds: 15, lengths: &[("saxpy 1 Mi", 1 << 20), ("saxpy 64 Mi", 1 << 26)] };
+const FULL: Scale = Scale {
+    rounds: 31,
+    lengths: &[("saxpy 1 Ki", 1 << 10), ("saxpy 1 Mi", 1 << 20), ("saxpy 64 Mi", 1 << 26)],
+};
 const QUICK: Scale = Scale { rounds: 1, lengths: &[("saxpy 1 Ki", 1 << 10)] };
 
 /// What the ratios are to be, at most.

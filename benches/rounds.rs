@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use crate::Result;
 
 /// How long one turn lasts, about.
-const TURN: Duration = Duration::from_millis(60);
+const TURN: Duration = Duration::from_millis(24);
 /// A turn is cut into as many parts, and the fastest counts: what else the machine does at that
 /// moment only ever adds.
-const PARTS: u32 = 6;
+const PARTS: u32 = 4;
 
 /// One way of doing the work of a case; `run` does it once, until it is done.
 pub(crate) struct Contender<'a> {

@@ -1,8 +1,9 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and `exit`, which keeps the
-//! driver from being called once the process has begun to end.
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and two of its own: `arguments`,
+//! which sets those that changed, and `exit`, which keeps the driver from being called once the
+//! process has begun to end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
@@ -16,6 +17,7 @@
 //!   code asks for dimension `D - 1 - d` where Crosscut says `d` of `D`.
 //! - A command is flushed as it is submitted, so that nobody waits for one that never started.
 
+mod arguments;
 mod context;
 mod device;
 mod error;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind, Memory, MemoryKind};
@@ -21,6 +22,8 @@ const LARGEST_USM_ALIGNMENT: usize = 128;
 /// An allocation of one context.
 pub(crate) struct ClMemory {
     context: Arc<ContextHandle>,
+    /// A number that no other allocation ever has.
+    number: u64,
     size: NonZeroUsize,
     place: Place,
 }
@@ -64,7 +67,21 @@ impl ClMemory {
             Some(usm) => allocate_usm(context, usm, kind, size, align)?,
             None => allocate_object(context, kind, size, align)?,
         };
-        Ok(Self { context: Arc::clone(context), size, place })
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { context: Arc::clone(context), number, size, place })
+    }
+
+    /// The adapter's own type behind `memory`.
+    pub(crate) fn of(memory: &dyn Memory) -> &Self {
+        match memory.as_any().downcast_ref() {
+            Some(memory) => memory,
+            None => panic!("the runtime hands over only memory of the same context"),
+        }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(crate) fn place(&self) -> &Place {

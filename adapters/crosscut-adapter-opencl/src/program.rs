@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind, Kernel, Program};
 
+use crate::arguments::Arguments;
 use crate::context::ContextHandle;
 use crate::error::{check, error};
 use crate::exit;
@@ -106,7 +107,7 @@ impl Program for ClProgram {
             (self.0.context.api.clCreateKernel)(self.0.raw, name.as_ptr(), &raw mut status)
         };
         check(CALL, status)?;
-        let kernel = ClKernel { program: Arc::clone(&self.0), raw, arguments: Mutex::new(()) };
+        let kernel = ClKernel { program: Arc::clone(&self.0), raw, arguments: Mutex::default() };
         kernel.allow_indirect_access()?;
         Ok(Box::new(kernel))
     }
@@ -117,7 +118,7 @@ pub(crate) struct ClKernel {
     program: Arc<ProgramHandle>,
     pub(crate) raw: Handle,
     /// To be held from the first argument set until the launch that takes them is enqueued.
-    pub(crate) arguments: Mutex<()>,
+    pub(crate) arguments: Mutex<Arguments>,
 }
 
 // SAFETY: the raw pointer is a `cl_kernel`. Its state changes only before it is shared, in

@@ -109,50 +109,6 @@ impl ClQueue {
         };
         self.submitted("clEnqueueMemcpyINTEL", status, event)
     }
-
-    /// Sets one argument of `kernel`, whose lock the caller holds.
-    fn set_argument(
-        &self,
-        kernel: Handle,
-        index: u32,
-        argument: &Argument<'_>,
-    ) -> Result<(), DriverError> {
-        let by_value = |size, value: *const c_void| {
-            // SAFETY: the kernel is alive and locked by the caller, and the value is readable for
-            // `size` bytes at both places that call this.
-            let status = unsafe { (self.context.api.clSetKernelArg)(kernel, index, size, value) };
-            check("clSetKernelArg", status)
-        };
-        match *argument {
-            Argument::Value(value) => by_value(value.len(), value.as_ptr().cast()),
-            Argument::Memory { memory, offset } => {
-                let memory = own(memory);
-                match memory.place() {
-                    Place::Usm { usm, address, .. } => {
-                        let address = address.as_ptr().wrapping_add(offset);
-                        // SAFETY: the kernel is alive and locked by the caller, and the address
-                        // is inside an allocation of the same context.
-                        let status = unsafe {
-                            (usm.set_kernel_arg_mem_pointer)(kernel, index, address.cast())
-                        };
-                        check("clSetKernelArgMemPointerINTEL", status)
-                    }
-                    Place::Object { raw, parts } => {
-                        let part = memory.part(*raw, parts, offset)?;
-                        by_value(size_of::<Handle>(), (&raw const part).cast())
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The adapter's own type behind `memory`.
-fn own(memory: &dyn Memory) -> &ClMemory {
-    match memory.as_any().downcast_ref() {
-        Some(memory) => memory,
-        None => panic!("the runtime hands over only memory of the same context"),
-    }
 }
 
 impl Queue for ClQueue {
@@ -174,10 +130,8 @@ impl Queue for ClQueue {
         size[..dimensions].reverse();
         let mut event = std::ptr::null_mut();
 
-        let arguments_are_ours = kernel.arguments.lock().unwrap_or_else(PoisonError::into_inner);
-        for (index, argument) in (0_u32..).zip(arguments) {
-            self.set_argument(kernel.raw, index, argument)?;
-        }
+        let mut kernel_arguments = kernel.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        kernel_arguments.set(&self.context, kernel.raw, arguments)?;
         // SAFETY: queue, kernel and events are alive and of one context; `size` has as many extents
         // as are announced; the caller vouches for the arguments. The driver chooses the groups.
         let status = unsafe {
@@ -193,7 +147,7 @@ impl Queue for ClQueue {
                 &raw mut event,
             )
         };
-        drop(arguments_are_ours);
+        drop(kernel_arguments);
         self.submitted(CALL, status, event)
     }
 
@@ -208,7 +162,7 @@ impl Queue for ClQueue {
         const CALL: &str = "clEnqueueWriteBuffer";
         let _alive = exit::enter(CALL)?;
         let waits = WaitList::new(after, self.in_order);
-        match own(target).place() {
+        match ClMemory::of(target).place() {
             Place::Usm { usm, address, .. } => {
                 let target = address.as_ptr().wrapping_add(offset);
                 // SAFETY: the range lies inside the allocation, and the caller vouches that it and
@@ -248,7 +202,7 @@ impl Queue for ClQueue {
         const CALL: &str = "clEnqueueReadBuffer";
         let _alive = exit::enter(CALL)?;
         let waits = WaitList::new(after, self.in_order);
-        match own(source).place() {
+        match ClMemory::of(source).place() {
             Place::Usm { usm, address, .. } => {
                 let source = address.as_ptr().wrapping_add(offset);
                 // SAFETY: the range lies inside the allocation, and the caller vouches that it and
@@ -289,7 +243,7 @@ impl Queue for ClQueue {
         let waits = WaitList::new(after, self.in_order);
         let mut event = std::ptr::null_mut();
         let pattern = (&raw const value).cast::<c_void>();
-        match own(target).place() {
+        match ClMemory::of(target).place() {
             Place::Usm { usm, address, .. } => {
                 // SAFETY: the range lies inside the allocation, which the caller keeps; the pattern
                 // is one byte, and the driver copies it before it returns.

@@ -1,5 +1,6 @@
 //! Submitted commands, and who must wait for which.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api as adapter;
@@ -13,6 +14,8 @@ pub(crate) struct Command {
     pub(crate) queue: u64,
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
+    /// Whether it has completed and been told about: then no driver need be asked again.
+    settled: AtomicBool,
 }
 
 /// What is to be told about a command once it has completed.
@@ -27,22 +30,41 @@ pub(crate) enum Outcome {
 
 impl Command {
     pub(crate) fn new(queue: u64, event: Box<dyn adapter::Event>, outcome: Outcome) -> Arc<Self> {
-        Arc::new(Self { queue, event, outcome: Mutex::new(outcome) })
+        Arc::new(Self {
+            queue,
+            event,
+            outcome: Mutex::new(outcome),
+            settled: AtomicBool::new(false),
+        })
     }
 
     /// Blocks until it has completed, and tells of its panic if nobody has been told yet.
     pub(crate) fn wait(&self) -> Result<(), Error> {
+        if self.is_settled() {
+            return Ok(());
+        }
         self.event.wait().map_err(|error| Error::driver("a command failed", error))?;
         self.settle()
     }
 
+    /// Whether it has completed and there is nothing to be told about it, as far as is known without
+    /// asking the driver.
+    pub(crate) fn is_settled(&self) -> bool {
+        // Acquire: what the kernel wrote is there for this thread as for the one that waited.
+        self.settled.load(Ordering::Acquire)
+    }
+
     pub(crate) fn is_complete(&self) -> Result<bool, Error> {
+        if self.is_settled() {
+            return Ok(true);
+        }
         self.event.is_complete().map_err(|error| Error::driver("a command failed", error))
     }
 
     /// Tells of the panic of a command that has completed, once.
     pub(crate) fn settle(&self) -> Result<(), Error> {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        self.settled.store(true, Ordering::Release);
         match std::mem::replace(&mut *outcome, Outcome::Settled) {
             Outcome::Settled => Ok(()),
             Outcome::Failed(error) => Err(error),
@@ -52,6 +74,9 @@ impl Command {
 
     /// Whether it has completed and there is nothing more to be told about it. Tells nothing.
     pub(crate) fn is_done_and_clean(&self) -> bool {
+        if self.is_settled() {
+            return true;
+        }
         if !matches!(self.event.is_complete(), Ok(true)) {
             return false;
         }

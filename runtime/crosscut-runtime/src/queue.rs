@@ -251,6 +251,10 @@ impl Queue {
             // Complete on return, and the borrows of the caller kept others away until then.
             return Ok(Command::new(self.id, run(&[])?, outcome));
         }
+        if uses.is_empty() {
+            // There is no order to keep.
+            return Ok(Command::new(self.id, run(&[])?, outcome));
+        }
         let _order = self.context.inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
         let mut after = Vec::new();
         for (allocation, access) in uses {
@@ -268,6 +272,10 @@ impl Queue {
     /// Remembers a kernel that may have panicked.
     pub(crate) fn remember(&self, command: &Arc<Command>) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that somebody waited for: the usual case, and known without asking the driver.
+        while pending.commands.front().is_some_and(|command| command.is_settled()) {
+            pending.commands.pop_front();
+        }
         if pending.commands.len() >= pending.sweep_at {
             pending.sweep();
         }
