@@ -15,6 +15,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     where_kernels_run("the last extent is the fastest, in one to three dimensions", dimensions),
     where_kernels_run("every item runs once, for even and for odd sizes", every_item_once),
     where_kernels_run("a launch keeps the arguments it was given", arguments_are_kept),
+    where_kernels_run("a kernel is launched again with memory made since", fresh_memory),
     where_kernels_run("one memory may be two arguments", one_memory_twice),
     where_kernels_run("a kernel follows an address that it finds in memory", follow_address),
     where_kernels_run("a launch waits for a write on another queue", launch_after_write),
@@ -122,6 +123,20 @@ fn arguments_are_kept(device: &TestDevice) -> Result<(), String> {
     let found = bench.read_all(&to)?;
     for (part, bytes) in (0_u64..).zip(found.chunks(128)) {
         ensure!(bytes[..8] == part.to_ne_bytes(), "launch {part} had another's arguments");
+    }
+    Ok(())
+}
+
+/// Memory that is freed makes room: the next may well begin at the same address.
+fn fresh_memory(device: &TestDevice) -> Result<(), String> {
+    let bench = device.bench()?;
+    let kernel = bench.kernel("store_value")?;
+    for value in [7, 7, 7, 8] {
+        let to = bench.holding(&[0; 8])?;
+        let work = Work::StoreValue { to: Place::start(&to), value };
+        bench.start_launch(&kernel, extent(&[1]), &work, &[])?;
+        let found = bench.read_all(&to)?;
+        ensure!(found == value.to_ne_bytes(), "{found:?} instead of {value}");
     }
     Ok(())
 }
