@@ -56,10 +56,18 @@ pub fn run(words: &[OsString]) -> ExitCode {
     let Some(file) = env::var_os(variables::LINK_RECORD).map(PathBuf::from) else {
         return forward::unchanged(&linker, rest);
     };
-    let Some(record) = Record::read(&file) else {
-        return forward::unchanged(&linker, rest);
-    };
-    match link(&linker, rest, record) {
+    link_crate_of(&file, &linker, rest)
+}
+
+/// Links the crate that the wrapper wrote this record of.
+fn link_crate_of(file: &Path, linker: &OsString, words: &[OsString]) -> ExitCode {
+    let record = Record::read(file).ok_or_else(|| {
+        Failure::new(
+            &format!("cannot read `{}`, which `cargo crosscut` has written", file.display()),
+            "run `cargo crosscut clean` and build again",
+        )
+    });
+    match record.and_then(|record| link(linker, words, record)) {
         Ok(code) | Err(Failure::Linker(code)) => code,
         Err(Failure::Diagnostics(list)) => {
             let file = file.with_extension("diagnostics");
@@ -113,10 +121,10 @@ fn job(program: &Program, searched: &[String]) -> Result<Job, Failure> {
     Ok(Job {
         crate_name: program.record().crate_name.clone(),
         modules: program.modules(),
-        std_archives: program.std_archives(),
+        std_archives: program.std_archives()?,
         searched: searched.to_vec(),
         output_dir,
-        host_triple: program.host_triple(),
+        host_triple: program.host_triple()?,
         dump_after,
         dump_dir: env::var_os(variables::DUMP_DIR).map(PathBuf::from),
     })
@@ -157,5 +165,20 @@ fn finish(arguments: &LinkArguments, lowered: &Lowered) -> Result<(), Failure> {
             &format!("cannot run `strip` to take the symbols out of the program: {error}"),
             "install binutils, or set `strip = \"none\"` in the profile",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_cannot_be_read_is_an_error_and_not_a_program_without_device_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("app-1.json");
+        std::fs::write(&file, "{").unwrap();
+        assert_eq!(link_crate_of(&file, &"true".into(), &[]), ExitCode::FAILURE);
+        let told = diagnostic::take(&folder.path().join("app-1.diagnostics"));
+        assert!(told[0].message.starts_with("cannot read `"), "{told:?}");
     }
 }

@@ -168,7 +168,8 @@ impl Compilation {
 fn takes_part(arguments: &Arguments) -> bool {
     let question = arguments.values("--print").next().is_some() || arguments.crate_name().is_none();
     // A cargo build script is a program named so; it runs during the build.
-    let build_script = arguments.crate_name().is_some_and(|name| name.starts_with("build_script_"));
+    let build_script = arguments.crate_name().is_some_and(|name| name.starts_with("build_script_"))
+        && arguments.crate_types().eq(["bin"]);
     let procedural_macro = arguments.crate_types().any(|kind| kind == "proc-macro");
     arguments.emits("link") && !question && !build_script && !procedural_macro
 }
@@ -239,6 +240,8 @@ mod tests {
         }
         assert!(takes_part(&arguments("--crate-name a --crate-type lib --emit=metadata,link")));
         assert!(takes_part(&arguments("--crate-name a --emit=dep-info,link --test")));
+        let library = "--crate-name build_script_tools --crate-type lib --emit=metadata,link";
+        assert!(takes_part(&arguments(library)), "a library may be named so");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crosscut_image::registration::REGISTER;
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSymbol, ReadCache};
 
+use super::Failure;
 use crate::paths::CratePaths;
 use crate::record::{Record, SecondPassError};
 use crate::symbols;
@@ -125,37 +126,51 @@ impl Program {
     }
 
     /// The standard library's archives.
-    pub(super) fn std_archives(&self) -> Vec<PathBuf> {
-        let Ok(folder) = fs::read_dir(self.libraries()) else { return Vec::new() };
+    pub(super) fn std_archives(&self) -> Result<Vec<PathBuf>, Failure> {
+        let libraries = self.libraries()?;
+        let folder = fs::read_dir(libraries)
+            .map_err(|error| no_libraries(&format!("`{}`: {error}", libraries.display())))?;
         let mut archives: Vec<PathBuf> = folder
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|file| file.extension().is_some_and(|extension| extension == "rlib"))
             .collect();
         archives.sort();
-        archives
+        Ok(archives)
     }
 
     /// The triple of the program: as given to rustc, or rustc's own.
-    pub(super) fn host_triple(&self) -> String {
+    pub(super) fn host_triple(&self) -> Result<String, Failure> {
         if let Some(target) = &self.record.target {
-            return target.clone();
+            return Ok(target.clone());
         }
         // <sysroot>/lib/rustlib/<triple>/lib
-        let folder = self.libraries().parent().and_then(Path::file_name);
-        folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        let folder = self.libraries()?.parent().and_then(Path::file_name);
+        Ok(folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
     }
 
-    fn libraries(&self) -> &Path {
-        self.libraries.get_or_init(|| {
-            let mut rustc = Command::new(&self.record.rustc);
-            rustc.args(["--print", "target-libdir"]).current_dir(&self.record.folder);
-            if let Some(target) = &self.record.target {
-                rustc.args(["--target", target]);
-            }
-            let output = rustc.output().map(|output| output.stdout).unwrap_or_default();
-            PathBuf::from(String::from_utf8_lossy(&output).trim())
-        })
+    fn libraries(&self) -> Result<&Path, Failure> {
+        if let Some(known) = self.libraries.get() {
+            return Ok(known);
+        }
+        let mut rustc = Command::new(&self.record.rustc);
+        rustc.args(["--print", "target-libdir"]).current_dir(&self.record.folder);
+        if let Some(target) = &self.record.target {
+            rustc.args(["--target", target]);
+        }
+        let output = rustc.output().map_err(|error| no_libraries(&error.to_string()))?;
+        if !output.status.success() {
+            return Err(no_libraries(&String::from_utf8_lossy(&output.stderr)));
+        }
+        let folder = String::from_utf8_lossy(&output.stdout).trim().into();
+        Ok(self.libraries.get_or_init(|| folder))
     }
+}
+
+fn no_libraries(reason: &str) -> Failure {
+    Failure::new(
+        &format!("cannot find the libraries of rustc: {}", reason.trim()),
+        "check that `rustc --print target-libdir` works and names a folder",
+    )
 }
 
 /// The paths of the crate with this bitcode.
@@ -250,6 +265,18 @@ mod tests {
         assert_eq!(program.add_crates_of(wanted()).unwrap(), ["sinf"]);
         assert_eq!(names(&program), ["app", "kernels", "crosscut_device", "numbers"]);
         assert_eq!(program.add_crates_of(wanted()).unwrap(), wanted());
+    }
+
+    #[test]
+    fn a_rustc_that_does_not_answer_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut app = record(folder.path(), "app", &[], true);
+        for rustc in ["/does/not/exist", "false"] {
+            app.rustc = rustc.into();
+            let program = Program::collect(app.clone(), &[]);
+            assert!(program.std_archives().is_err(), "{rustc}");
+            assert!(program.host_triple().is_err(), "{rustc}");
+        }
     }
 
     #[test]

@@ -14,9 +14,7 @@ pub(super) fn run(rustc: &mut Command, form: Form, diagnostics: &Path) -> io::Re
     if form == Form::Text {
         // A person's terminal: rustc must see it, so nothing can stand in between.
         let status = rustc.status()?;
-        for diagnostic in diagnostic::take(diagnostics) {
-            diagnostic::print(form, &diagnostic);
-        }
+        tell(form, diagnostics);
         return Ok(status);
     }
     let mut child = rustc.stderr(Stdio::piped()).spawn()?;
@@ -24,22 +22,27 @@ pub(super) fn run(rustc: &mut Command, form: Form, diagnostics: &Path) -> io::Re
         let mut stderr = BufReader::new(stderr);
         let mut line = Vec::new();
         while stderr.read_until(b'\n', &mut line)? != 0 {
-            if is_link_failure(&line) {
-                let found = diagnostic::take(diagnostics);
-                for diagnostic in &found {
-                    diagnostic::print(form, diagnostic);
-                }
-                if !found.is_empty() {
-                    line.clear();
-                }
+            if !(is_link_failure(&line) && tell(form, diagnostics)) {
+                let mut out = io::stderr().lock();
+                // Nobody is left to be told if standard error is gone; rustc goes on.
+                let _ = out.write_all(&line).and_then(|()| out.flush());
             }
-            let mut out = io::stderr().lock();
-            out.write_all(&line)?;
-            out.flush()?;
             line.clear();
         }
     }
-    child.wait()
+    let status = child.wait();
+    // What rustc says of its linker may change.
+    tell(form, diagnostics);
+    status
+}
+
+/// Prints what the link step left; whether there was anything.
+fn tell(form: Form, diagnostics: &Path) -> bool {
+    let found = diagnostic::take(diagnostics);
+    for diagnostic in &found {
+        diagnostic::print(form, diagnostic);
+    }
+    !found.is_empty()
 }
 
 /// Whether this is rustc's message that its linker failed.
@@ -57,6 +60,23 @@ fn is_link_failure(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_link_step_left_is_told_whatever_rustc_says_of_it() {
+        for form in [Form::Text, Form::Json] {
+            for line in
+                ["{\"level\":\"error\",\"message\":\"linking with `cc` failed\"}", "", "new words"]
+            {
+                let folder = tempfile::tempdir().unwrap();
+                let file = folder.path().join("diagnostics");
+                diagnostic::leave(&file, &[diagnostic::without_place("no", "yes")]).unwrap();
+                let mut rustc = Command::new("sh");
+                rustc.args(["-c", "printf '%s' \"$1\" >&2; exit 3", "sh", line]);
+                assert_eq!(run(&mut rustc, form, &file).unwrap().code(), Some(3));
+                assert!(!file.exists(), "{form:?} {line:?}");
+            }
+        }
+    }
 
     #[test]
     fn only_the_error_that_the_linker_failed_counts() {
