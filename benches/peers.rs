@@ -19,14 +19,30 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// How much is measured.
 struct Scale {
     rounds: usize,
-    lengths: &'static [(&'static str, usize)],
+    saxpy: &'static [Saxpy],
 }
+
+/// A size of saxpy.
+#[derive(Clone, Copy)]
+struct Saxpy {
+    name: &'static str,
+    length: usize,
+    /// What the ratios are to be, at most.
+    target: f64,
+}
+
+/// So short that it is a launch with arguments, and little else.
+const SHORT: Saxpy = Saxpy { name: "saxpy 1 Ki", length: 1 << 10, target: LAUNCH };
 
 const FULL: Scale = Scale {
     rounds: 31,
-    lengths: &[("saxpy 1 Ki", 1 << 10), ("saxpy 1 Mi", 1 << 20), ("saxpy 64 Mi", 1 << 26)],
+    saxpy: &[
+        SHORT,
+        Saxpy { name: "saxpy 1 Mi", length: 1 << 20, target: SAXPY },
+        Saxpy { name: "saxpy 64 Mi", length: 1 << 26, target: SAXPY },
+    ],
 };
-const QUICK: Scale = Scale { rounds: 1, lengths: &[("saxpy 1 Ki", 1 << 10)] };
+const QUICK: Scale = Scale { rounds: 1, saxpy: &[SHORT] };
 
 /// What the ratios are to be, at most.
 const SAXPY: f64 = 1.1;
@@ -38,9 +54,9 @@ fn main() -> Result<()> {
     bench.print_head();
     bench.launch_on_host()?;
     bench.launch_on_opencl()?;
-    for &(case, length) in bench.scale.lengths {
-        bench.saxpy_on_host(case, length)?;
-        bench.saxpy_on_opencl(case, length)?;
+    for &case in bench.scale.saxpy {
+        bench.saxpy_on_host(case)?;
+        bench.saxpy_on_opencl(case)?;
     }
     Ok(())
 }
@@ -116,23 +132,25 @@ impl Bench {
         self.compare("launch + wait", "opencl", LAUNCH, contenders)
     }
 
-    fn saxpy_on_host(&self, case: &str, length: usize) -> Result<()> {
-        let Some(queue) = self.host.as_ref().filter(|_| self.wants(case, "host")) else {
+    fn saxpy_on_host(&self, case: Saxpy) -> Result<()> {
+        let Some(queue) = self.host.as_ref().filter(|_| self.wants(case.name, "host")) else {
             return Ok(());
         };
-        let mut ours = saxpy::Crosscut::new(queue, length)?;
-        let (mut zipped, mut indexed) = (saxpy::Rayon::new(length), saxpy::Rayon::new(length));
+        let mut ours = saxpy::Crosscut::new(queue, case.length)?;
+        let (mut zipped, mut indexed) =
+            (saxpy::Rayon::new(case.length), saxpy::Rayon::new(case.length));
         let contenders = [ours.contender(), zipped.zipped(), indexed.indexed()];
-        self.compare(case, "host", SAXPY, contenders)
+        self.compare(case.name, "host", case.target, contenders)
     }
 
-    fn saxpy_on_opencl(&self, case: &str, length: usize) -> Result<()> {
-        let Some((queue, raw)) = self.on_opencl().filter(|_| self.wants(case, "opencl")) else {
+    fn saxpy_on_opencl(&self, case: Saxpy) -> Result<()> {
+        let Some((queue, raw)) = self.on_opencl().filter(|_| self.wants(case.name, "opencl"))
+        else {
             return Ok(());
         };
-        let mut ours = saxpy::Crosscut::new(queue, length)?;
-        let mut by_hand = saxpy::ByHand::new(raw, length)?;
-        self.compare(case, "opencl", SAXPY, [ours.contender(), by_hand.contender()])
+        let mut ours = saxpy::Crosscut::new(queue, case.length)?;
+        let mut by_hand = saxpy::ByHand::new(raw, case.length)?;
+        self.compare(case.name, "opencl", case.target, [ours.contender(), by_hand.contender()])
     }
 
     /// Lets the contenders take turns and prints a line for each peer; the first one is Crosscut.
