@@ -41,6 +41,12 @@ unsafe impl Sync for ClDevice {}
 pub(crate) fn list(memory: MemoryModel) -> Result<Vec<Arc<dyn Device>>, Absence> {
     static DRIVERS_LOADED: Once = Once::new();
     let api = sys::api()?;
+    let Some(_alive) = exit::driver() else {
+        return Err(Absence {
+            reason: "the process is ending".to_owned(),
+            help: "list devices before `main` returns".to_owned(),
+        });
+    };
     let platforms = platforms(api);
     exit::watch(&DRIVERS_LOADED);
     if platforms.is_empty() {
@@ -199,7 +205,7 @@ impl ClDevice {
             usm_on_host,
             create_program,
             out_of_order_queues: queues & sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
-            base_alignment: number(&ask(sys::CL_DEVICE_MEM_BASE_ADDR_ALIGN)) as usize / 8,
+            base_alignment: bytes_of_bits(number(&ask(sys::CL_DEVICE_MEM_BASE_ADDR_ALIGN))),
             // Rust's division and square root are correctly rounded.
             build_options: if rounds_correctly {
                 c"-cl-fp32-correctly-rounded-divide-sqrt"
@@ -209,6 +215,11 @@ impl ClDevice {
             info,
         })
     }
+}
+
+/// An alignment in bytes: at least 1, also where the driver does not know it.
+fn bytes_of_bits(bits: u64) -> usize {
+    usize::try_from(bits / 8).unwrap_or(1).max(1)
 }
 
 fn can_access(capabilities: u64) -> bool {
@@ -225,5 +236,15 @@ impl Device for Listed {
 
     fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
         Ok(Arc::new(ClContext::create(&self.0)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alignment_that_the_driver_does_not_know_is_still_one() {
+        assert_eq!([1024, 8, 0].map(bytes_of_bits), [128, 1, 1]);
     }
 }

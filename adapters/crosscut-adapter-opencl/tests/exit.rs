@@ -14,9 +14,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crosscut_adapter_api::{
-    Argument, CodeForm, Context, Device, DriverErrorKind, Event, Extent, Kernel, Memory,
+    Adapter, Argument, CodeForm, Context, Device, DriverErrorKind, Event, Extent, Kernel, Memory,
     MemoryKind, Program, Queue, QueueOptions,
 };
+use crosscut_adapter_opencl::OpenCl;
 use device::{bytes, devices, kernels};
 
 const CASE: &str = "CROSSCUT_TEST_EXIT_CASE";
@@ -74,6 +75,7 @@ extern "C" fn use_and_drop_what_is_left() {
         assert!(left.program.kernel("spin").is_err());
         assert!(left.context.allocate(MemoryKind::Device, bytes(64), 8).is_err());
     }
+    assert!(OpenCl::new().devices().is_err(), "even to list devices is to call the driver");
 }
 
 /// The child's part of every case; nothing when run as a test of its own.
