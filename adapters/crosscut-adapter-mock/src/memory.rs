@@ -85,7 +85,13 @@ impl Drop for HostMemory {
 
 /// A part of the mock's memory, as a running kernel sees it.
 ///
-/// It is only reachable while a command runs: kernels get it by reference and cannot keep it.
+/// It is only reachable while a command runs: kernels get it by reference and cannot keep it. Nor can
+/// they share it with other threads, since it is written through a shared reference:
+///
+/// ```compile_fail,E0277
+/// fn shared<T: Sync>() {}
+/// shared::<crosscut_adapter_mock::View>();
+/// ```
 #[derive(Debug)]
 pub struct View {
     first: NonNull<u8>,
@@ -95,8 +101,6 @@ pub struct View {
 // SAFETY: a view is an address with a length; it is used only by commands, which run one at a time
 // and never after the memory was freed (`Engine::freed` withdraws them).
 unsafe impl Send for View {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for View {}
 
 impl View {
     /// Where it is.
