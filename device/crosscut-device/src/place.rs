@@ -45,6 +45,8 @@ pub struct Entered {
 /// Puts this thread into `place`.
 ///
 /// # Safety
+/// Results of one thread are dropped in the reverse order of entering, and none is forgotten: each
+/// restores the place that was there before it, whose promise must still hold then.
 /// For [`Place::Statics`], nobody writes a static's storage while the result lives, except through
 /// atomics. For [`Place::Ask`], `data` is what `find` expects for as long as the result lives, and
 /// what `find` answers is valid for reads of that size for the rest of the program.
