@@ -55,7 +55,8 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         quote_spanned! { field.span() => let _ = plain::<#field>; }
     });
     let no_padding = quote_spanned! { Span::call_site() =>
-        assert!(
+        // By its full path: a macro of that name in the user's scope must not take its place.
+        ::core::assert!(
             ::core::mem::size_of::<#name>() == 0 #(+ ::core::mem::size_of::<#types>())*,
             "`DeviceCopy` needs a struct without padding: order the fields by size or add fields that fill the gaps",
         );

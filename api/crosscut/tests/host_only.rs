@@ -40,6 +40,56 @@ fn panics_with_formatted_text_and_with_other_values_are_told() -> Result<()> {
 }
 
 #[test]
+fn a_payload_that_panics_when_dropped_does_not_unwind_out_of_a_launch() -> Result<()> {
+    struct Again;
+    impl Drop for Again {
+        fn drop(&mut self) {
+            std::panic::panic_any(Again);
+        }
+    }
+    // With few items the launching thread is alone, with many others work on the launch too.
+    for items in [1, 1 << 18] {
+        let event = host().parallel_for(items, (), |_, ()| std::panic::panic_any(Again))?;
+        assert!(event.wait().is_err());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_panic_that_a_kernel_caught_itself_is_not_told_for_a_later_one() -> Result<()> {
+    let queue = host();
+    let event = queue.single_task((), |()| {
+        assert!(std::panic::catch_unwind(|| panic!("caught")).is_err());
+        std::panic::resume_unwind(Box::new("told"));
+    })?;
+    assert_eq!(event.wait().unwrap_err().kernel_panic().unwrap().message, "told");
+    Ok(())
+}
+
+#[test]
+fn a_kernel_may_panic_while_its_thread_ends() {
+    struct Late(Queue, std::sync::mpsc::Sender<String>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let event = self.0.single_task((), |()| panic!("late")).unwrap();
+            let panic = event.wait().unwrap_err().kernel_panic().unwrap().clone();
+            self.1.send(panic.message).unwrap();
+        }
+    }
+    thread_local! {
+        static LATE: std::cell::RefCell<Option<Late>> = const { std::cell::RefCell::new(None) };
+    }
+    let (sender, messages) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        // Made before the first panic of this thread, so dropped after what that one left behind.
+        LATE.set(Some(Late(host(), sender)));
+        host().single_task((), |()| panic!("early")).unwrap().wait().unwrap_err();
+    });
+    thread.join().unwrap();
+    assert_eq!(messages.recv().unwrap(), "late");
+}
+
+#[test]
 fn threads_may_share_everything() {
     fn shared<T: Send + Sync>() {}
     shared::<Queue>();

@@ -35,11 +35,15 @@ pub unsafe trait DeviceData: Send + Sync + 'static {
 pub unsafe trait DeviceCopy: Copy + DeviceData<Host = Self> {}
 
 /// Data that kernels share by name: atomics and arrays of atomics of any rank.
+///
+/// # Safety
+/// Through a shared reference the data changes by atomic operations of `ATOMIC_WIDTH` bytes only: a
+/// kernel may keep such a reference for ever, and the host writes the data meanwhile.
 #[diagnostic::on_unimplemented(
     message = "a device global of `{Self}` cannot be used by name",
     note = "atomics are used by name; pass plain values as an argument (`&GLOBAL`), copy them by `GLOBAL.get()`, or use `GLOBAL.exclusive()` in a single task"
 )]
-pub trait ByName: DeviceData {}
+pub unsafe trait ByName: DeviceData {}
 
 macro_rules! plain {
     ($($type:ty)*) => {$(
@@ -62,7 +66,8 @@ macro_rules! atomics {
             type Host = $plain;
             const ATOMIC_WIDTH: usize = size_of::<$plain>();
         }
-        impl ByName for atomic::$atomic {}
+        // SAFETY: an atomic of that many bytes.
+        unsafe impl ByName for atomic::$atomic {}
     )*};
 }
 
@@ -80,4 +85,5 @@ unsafe impl<T: DeviceData, const N: usize> DeviceData for [T; N] {
 // SAFETY: the elements have no interior mutability, so the array has none.
 unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
 
-impl<T: ByName, const N: usize> ByName for [T; N] {}
+// SAFETY: the elements are atomics, and the array has their width.
+unsafe impl<T: ByName, const N: usize> ByName for [T; N] {}

@@ -45,8 +45,9 @@ fn report(info: &PanicHookInfo<'_>) {
         (place.file().to_owned(), place.line(), place.column())
     });
     let report = Report { message: message(info.payload()), file, line, column };
-    // A panic while the report is being taken cannot happen; if it did, it would go untold.
-    REPORT.with(|place| {
+    // Where the thread is at its end and the place is gone, `told` knows the message from the
+    // payload. A second panic in here would end the process.
+    let _ = REPORT.try_with(|place| {
         if let Ok(mut place) = place.try_borrow_mut() {
             *place = Some(report);
         }
@@ -74,16 +75,22 @@ pub(super) fn catch(first: usize, run: impl FnOnce(&mut usize)) -> Result<(), Na
 
 #[cold]
 fn told(at: usize, payload: Box<dyn Any + Send>) -> NativePanic {
-    let report = REPORT.with(|place| place.try_borrow_mut().ok()?.take());
-    let report = report.unwrap_or_else(|| Report {
-        // Somebody replaced the hook: the place is not known.
-        message: message(&*payload),
+    let report = REPORT.try_with(|place| place.try_borrow_mut().ok()?.take()).ok().flatten();
+    let message = message(&*payload);
+    // The report is of another panic where a kernel caught one itself and this one came without
+    // the hook, by `resume_unwind`.
+    let report = report.filter(|report| report.message == message).unwrap_or_else(|| Report {
+        // Without the hook, or with another in its place, the place is not known.
+        message,
         file: String::new(),
         line: 0,
         column: 0,
     });
-    // Dropping a payload can itself panic; that is one panic too many to tell.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    // Dropping a payload can itself panic, with a payload of which the same is true: one panic too
+    // many to tell, and none may unwind from here, because others still work on this launch.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        core::mem::forget(second);
+    }
     let Report { message, file, line, column } = report;
     NativePanic { item: at as u64, message, file, line, column }
 }
