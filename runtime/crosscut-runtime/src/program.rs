@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind};
 pub(crate) struct Kernels {
     cache: RwLock<Cache>,
     /// Held while building, so that two threads do not build the same program.
-    building: Mutex<HashMap<(usize, usize), Box<dyn adapter::Program>>>,
+    building: Mutex<HashMap<(u64, usize), Box<dyn adapter::Program>>>,
 }
 
 #[derive(Default)]
@@ -60,7 +60,7 @@ pub(crate) struct Loaded {
     /// The statics of those globals.
     pub(crate) statics: Vec<usize>,
     pub(crate) has_record: bool,
-    program: usize,
+    program: u64,
 }
 
 /// One parameter, bound as far as it can be before a launch.
@@ -125,6 +125,10 @@ impl Kernels {
         }
         let loaded = Arc::new(self.load(context, queue, &found)?);
         let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        if cache.generation != generation {
+            // Programs came or went meanwhile, perhaps this one: it is looked for again next time.
+            return Ok(loaded);
+        }
         Ok(Arc::clone(cache.kernels.entry(key).or_insert(loaded)))
     }
 
@@ -134,7 +138,7 @@ impl Kernels {
         if cache.generation == generation {
             return;
         }
-        let there: Vec<usize> = registry::programs().iter().map(|program| program.id()).collect();
+        let there: Vec<u64> = registry::programs().iter().map(|program| program.id()).collect();
         let gone: Vec<usize> = cache
             .kernels
             .values()

@@ -19,6 +19,8 @@ pub(crate) struct Program {
     descriptor: Descriptor,
     /// Its descriptor's address: what it unregisters with.
     address: usize,
+    /// Which registration it was: another program may later lie at the same address.
+    serial: u64,
     decoded: OnceLock<Result<Decoded, String>>,
 }
 
@@ -59,11 +61,13 @@ pub unsafe extern "C" fn __crosscut_register(descriptor: *const Descriptor) {
     if descriptor.is_null() || !descriptor.is_aligned() {
         return;
     }
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
     // SAFETY: not null, aligned, and by the caller's promise a descriptor.
     let contents = unsafe { descriptor.read() };
     let program = Arc::new(Program {
         descriptor: contents,
         address: descriptor.addr(),
+        serial: SERIAL.fetch_add(1, Ordering::Relaxed),
         decoded: OnceLock::new(),
     });
     PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).push(program);
@@ -126,9 +130,9 @@ pub(crate) fn find(key: u64, targets: &[Target]) -> Result<Option<Found>, Error>
 }
 
 impl Program {
-    /// The address that tells this program from every other one that is registered.
-    pub(crate) fn id(&self) -> usize {
-        self.address
+    /// The number that tells this program from every other one that is or was registered.
+    pub(crate) fn id(&self) -> u64 {
+        self.serial
     }
 
     /// The images, decoded at the first call.

@@ -53,7 +53,12 @@ pub(crate) fn register_payload(
     initial: u64,
     payload: Vec<u8>,
 ) -> GlobalHandle {
-    let image = Image {
+    register_bytes(encode(&[image(kernels, payload)]), initial)
+}
+
+/// An image of these kernels, with one global of 8 bytes and one panic site.
+pub(crate) fn image(kernels: Vec<Kernel>, payload: Vec<u8>) -> Image {
+    Image {
         target: Target::Spirv64,
         payload,
         kernels,
@@ -71,11 +76,22 @@ pub(crate) fn register_payload(
             column: 7,
         }],
         property_sets: vec![],
-    };
-    register_bytes(encode(&[image]), initial)
+    }
 }
 
 pub(crate) fn register_bytes(images: Vec<u8>, initial: u64) -> GlobalHandle {
+    let (descriptor, global) = leak(images, initial);
+    // SAFETY: everything was leaked: it is there and stays so.
+    unsafe { __crosscut_register(descriptor) };
+    global
+}
+
+/// The descriptor of a program with this image, not registered yet, and its global.
+pub(crate) fn descriptor(image: Image, initial: u64) -> (*mut Descriptor, GlobalHandle) {
+    leak(encode(&[image]), initial)
+}
+
+fn leak(images: Vec<u8>, initial: u64) -> (*mut Descriptor, GlobalHandle) {
     let offset = i64::try_from(std::mem::offset_of!(Table, global)).unwrap();
     let objects = [HostObject { offset, id: "G".as_ptr(), id_length: 1 }];
     let table = &*Box::leak(Box::new(Table { objects, global: Static([initial; 2]) }));
@@ -90,10 +106,8 @@ pub(crate) fn register_bytes(images: Vec<u8>, initial: u64) -> GlobalHandle {
         objects: (&raw const *table).cast(),
         objects_length: 1,
     }));
-    // SAFETY: everything was leaked: it is there and stays so.
-    unsafe { __crosscut_register(descriptor) };
     // SAFETY: storage and initial bytes, 8 each, aligned to 8.
-    unsafe { GlobalHandle::new(address, 8, 8, 0) }
+    (descriptor, unsafe { GlobalHandle::new(address, 8, 8, 0) })
 }
 
 unsafe fn not_here(_: &NativeLaunch<'_>, _: Range<u64>) -> Result<(), NativePanic> {

@@ -1,0 +1,46 @@
+//! Programs that are unloaded, and others loaded where they were.
+
+mod program;
+
+use crosscut_adapter_mock::{Call, Mock};
+use crosscut_image::Parameter::Global;
+use crosscut_image::registration::Descriptor;
+use crosscut_runtime::{__crosscut_register, __crosscut_unregister};
+use program::{descriptor, device, image, kernel, launch, queue, read_global, set_word, word};
+
+#[test]
+fn a_program_loaded_where_another_was_gets_its_own_code_and_globals() {
+    let counting = |key, name| {
+        let mut kernel = kernel(key, name, vec![Global { index: 0 }]);
+        (kernel.reads, kernel.writes) = (vec![0], vec![0]);
+        image(vec![kernel], program::spirv())
+    };
+    let mock = Mock::new();
+    for name in ["old", "new"] {
+        mock.define_kernel(name, |launch| set_word(launch, 0, 0, word(launch, 0, 0) + 1));
+    }
+    let queue = queue(&device(&mock));
+
+    let (place, global) = descriptor(counting(70, "old"), 10);
+    // SAFETY: a descriptor of leaked data.
+    unsafe { __crosscut_register(place) };
+    launch(&queue, || 70, 1, &[]).unwrap();
+    assert_eq!(read_global(&queue, global).unwrap(), 11);
+
+    // The same descriptor, table and static addresses, as when a plug-in is built anew and loaded
+    // again; nothing is launched in between.
+    __crosscut_unregister(place);
+    let (other, _) = descriptor(counting(71, "new"), 10);
+    // SAFETY: leaked, and nobody writes it.
+    let (old, new) = (unsafe { *place }, unsafe { *other });
+    let reloaded = Descriptor { images: new.images, images_length: new.images_length, ..old };
+    // SAFETY: leaked, and after unregistering nobody reads it.
+    unsafe { place.write(reloaded) };
+    // SAFETY: as above.
+    unsafe { __crosscut_register(place) };
+    launch(&queue, || 71, 1, &[]).unwrap();
+    assert_eq!(read_global(&queue, global).unwrap(), 11, "it starts again as 10");
+    let builds = mock.log().iter().filter(|call| matches!(call, Call::Build { .. })).count();
+    assert_eq!(builds, 2, "the new program is built");
+    assert!(launch(&queue, || 70, 1, &[]).is_err(), "the old kernel is gone");
+}
