@@ -1,4 +1,4 @@
-//! Panics of kernels are errors with a place and an item, told once.
+//! Panics of kernels are errors with a place and an item, told to whom they concern.
 
 use crosscut::prelude::*;
 use crosscut::{ErrorKind, Result};
@@ -46,6 +46,31 @@ fn a_panic_is_told_once_and_the_queue_stays_usable() -> Result<()> {
     assert_eq!(queue.download(&x).unwrap_err().kind(), ErrorKind::Panic);
     assert_eq!(queue.download(&x)?, [1; 4]);
     Ok(())
+}
+
+#[test]
+fn a_panic_that_another_was_told_of_is_still_told_by_its_event() -> Result<()> {
+    let queue = queue();
+    let x = queue.upload(&[1u32; 4])?;
+    let event = queue.parallel_for(4, &x, |i, x| assert!(x[i + 1] > 0))?;
+    // Some other thread that shares the queue might do this.
+    assert_eq!(queue.download(&x).unwrap_err().kind(), ErrorKind::Panic);
+    assert_eq!(event.wait().unwrap_err().kind(), ErrorKind::Panic);
+    event.wait()?;
+    queue.wait()
+}
+
+#[test]
+fn whoever_reads_what_a_panicked_kernel_wrote_is_told_on_any_queue() -> Result<()> {
+    let (queue, other) = (queue(), queue());
+    let mut x = queue.zeroed::<u32>(4)?;
+    queue.for_each(&mut x, (), |i, x, ()| {
+        assert!(i != 2, "the third");
+        *x = 7;
+    })?;
+    assert_eq!(other.download(&x).unwrap_err().kind(), ErrorKind::Panic);
+    other.download(&x)?;
+    queue.wait()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Submitted commands, and who must wait for which.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crosscut_adapter_api as adapter;
 
@@ -14,14 +14,17 @@ pub(crate) struct Command {
     pub(crate) queue: u64,
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
-    /// Whether it has completed and been told about: then no driver need be asked again.
+    /// Whether it has completed and its event has been told: then no driver need be asked again.
     settled: AtomicBool,
 }
 
 /// What is to be told about a command once it has completed.
 pub(crate) enum Outcome {
-    /// Nothing, or it has been told.
+    /// Nothing, or whoever has the event has been told.
     Settled,
+    /// A queue has told this, and the event has not: whoever has it, another thread perhaps, must
+    /// not take the command for a good one.
+    Told(Error),
     /// This.
     Failed(Error),
     /// Whatever the kernel wrote into its panic record.
@@ -38,13 +41,36 @@ impl Command {
         })
     }
 
-    /// Blocks until it has completed, and tells of its panic if nobody has been told yet.
+    /// For its event: blocks until it has completed, and tells of its panic, once.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         if self.is_settled() {
             return Ok(());
         }
-        self.event.wait().map_err(|error| Error::driver("a command failed", error))?;
-        self.settle()
+        self.complete()?;
+        let mut outcome = self.outcome();
+        self.settled.store(true, Ordering::Release);
+        match std::mem::replace(&mut *outcome, Outcome::Settled) {
+            Outcome::Settled => Ok(()),
+            Outcome::Failed(error) | Outcome::Told(error) => Err(error),
+            Outcome::Watched(watch) => watch.take().map_or(Ok(()), Err),
+        }
+    }
+
+    /// For whoever reads what it wrote: blocks until it has completed, and [tells](Self::tell).
+    pub(crate) fn wait_and_tell(&self) -> Result<(), Error> {
+        if self.is_settled() {
+            return Ok(());
+        }
+        self.complete()?;
+        self.tell()
+    }
+
+    fn complete(&self) -> Result<(), Error> {
+        self.event.wait().map_err(|error| Error::driver("a command failed", error))
+    }
+
+    fn outcome(&self) -> MutexGuard<'_, Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it has completed and there is nothing to be told about it, as far as is known without
@@ -61,18 +87,27 @@ impl Command {
         self.event.is_complete().map_err(|error| Error::driver("a command failed", error))
     }
 
-    /// Tells of the panic of a command that has completed, once.
-    pub(crate) fn settle(&self) -> Result<(), Error> {
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        self.settled.store(true, Ordering::Release);
-        match std::mem::replace(&mut *outcome, Outcome::Settled) {
-            Outcome::Settled => Ok(()),
-            Outcome::Failed(error) => Err(error),
-            Outcome::Watched(watch) => watch.take().map_or(Ok(()), Err),
-        }
+    /// For queues: tells of the panic of a command that has completed, unless anybody has been told.
+    pub(crate) fn tell(&self) -> Result<(), Error> {
+        let mut outcome = self.outcome();
+        let error = match std::mem::replace(&mut *outcome, Outcome::Settled) {
+            Outcome::Settled => None,
+            Outcome::Failed(error) => Some(error),
+            Outcome::Watched(watch) => watch.take(),
+            told @ Outcome::Told(_) => {
+                *outcome = told;
+                return Ok(());
+            }
+        };
+        let Some(error) = error else {
+            self.settled.store(true, Ordering::Release);
+            return Ok(());
+        };
+        *outcome = Outcome::Told(error.clone());
+        Err(error)
     }
 
-    /// Whether it has completed and there is nothing more to be told about it. Tells nothing.
+    /// Whether it has completed and there is nothing that a queue would tell. Tells nothing.
     pub(crate) fn is_done_and_clean(&self) -> bool {
         if self.is_settled() {
             return true;
@@ -80,14 +115,14 @@ impl Command {
         if !matches!(self.event.is_complete(), Ok(true)) {
             return false;
         }
-        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outcome = self.outcome();
         if let Outcome::Watched(watch) = &*outcome
             && watch.is_clean()
         {
             // Dropping the watch gives its record back.
             *outcome = Outcome::Settled;
         }
-        matches!(*outcome, Outcome::Settled)
+        matches!(*outcome, Outcome::Settled | Outcome::Told(_))
     }
 }
 

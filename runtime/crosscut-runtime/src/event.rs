@@ -25,7 +25,8 @@ impl Event {
     /// Blocks until the command has completed.
     ///
     /// # Errors
-    /// The command failed, or the kernel panicked; a panic is told once.
+    /// The command failed, or the kernel panicked; the event tells of a panic once, also if a queue
+    /// has told of it before.
     pub fn wait(&self) -> Result<(), Error> {
         self.command.as_ref().map_or(Ok(()), |command| command.wait())
     }

@@ -153,6 +153,14 @@ impl Queue {
         let error = native_panic(definition, space, panic);
         let command = Command::new(self.id, event, Outcome::Failed(error));
         self.remember(&command);
+        for binding in bindings {
+            // Whoever reads what it wrote is told, on whichever queue.
+            if let (Source::Buffer(buffer), Access::Write) = (binding.source, binding.access)
+                && let Some(allocation) = buffer.allocation()
+            {
+                allocation.uses().note(Access::Write, &command);
+            }
+        }
         Ok(Event::of(command))
     }
 

@@ -12,7 +12,8 @@
 //! Invariants:
 //! - No panic crosses a public function, nor the C functions of `registry`.
 //! - Memory is freed only after every command that may touch it has completed.
-//! - A panic of a kernel is told once.
+//! - A panic of a kernel is told once by queues, and once by its event whoever was told before. Once
+//!   the event has told it, queues do not.
 
 mod bytes;
 mod command;

@@ -146,6 +146,9 @@ impl Queue {
             // kernels run while somebody lends the buffer to them: for writing not now, because
             // it is borrowed here; otherwise at most as atomics.
             unsafe { bytes::load(source.as_ptr(), target, size.get(), atomic_width) };
+            // A kernel that panicked, on whichever queue: what it says comes first.
+            let writer = allocation.uses().last_write();
+            writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
             return self.settle_pending();
         }
         self.read_allocation(allocation, target, size)
@@ -220,7 +223,7 @@ impl Queue {
         command.map_err(failed)?.event.wait().map_err(failed)?;
         // Whoever wrote it, on whichever queue, has completed: what it says comes first.
         if let Some(writer) = writer {
-            writer.wait()?;
+            writer.wait_and_tell()?;
         }
         self.settle_pending()
     }
@@ -288,7 +291,7 @@ impl Queue {
         while let Some(command) = pending.commands.front() {
             let told = match command.is_complete() {
                 Ok(false) => break,
-                Ok(true) => command.settle(),
+                Ok(true) => command.tell(),
                 Err(error) => Err(error),
             };
             pending.commands.pop_front();
