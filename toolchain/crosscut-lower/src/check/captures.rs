@@ -25,8 +25,11 @@ pub(crate) fn followed(function: &Item) -> Vec<&String> {
     // Addresses inside the captures or a copy of them, and pointers loaded from there; both grow until
     // nothing is new.
     let mut pointers: BTreeSet<&str> = BTreeSet::new();
+    // The optimiser copies a pointer as a number and makes it one again where it is followed. Kernels
+    // have no other numbers that are addresses.
+    let mut numbers: BTreeSet<&str> = BTreeSet::new();
     loop {
-        let (inside, loaded) = (captures.len(), pointers.len());
+        let before = (captures.len(), pointers.len(), numbers.len());
         for (instruction, _) in &instructions {
             captures.extend(locals.copied_to(instruction, &captures));
             let Some(result) = instruction.result else { continue };
@@ -37,7 +40,15 @@ pub(crate) fn followed(function: &Item) -> Vec<&String> {
                         pointers.insert(result);
                     } else if uses(&captures) {
                         captures.insert(result);
+                    } else if uses(&numbers) && instruction.opcode != "getelementptr" {
+                        numbers.insert(result);
                     }
+                }
+                "load" if uses(&captures) && instruction.text.contains("= load i64,") => {
+                    numbers.insert(result);
+                }
+                "inttoptr" if uses(&numbers) => {
+                    pointers.insert(result);
                 }
                 "load" if uses(&captures) && instruction.text.contains("= load ptr,") => {
                     pointers.insert(result);
@@ -45,7 +56,7 @@ pub(crate) fn followed(function: &Item) -> Vec<&String> {
                 _ => {}
             }
         }
-        if (inside, loaded) == (captures.len(), pointers.len()) {
+        if before == (captures.len(), pointers.len(), numbers.len()) {
             break;
         }
     }
@@ -169,6 +180,20 @@ mod tests {
         );
         let lines = followed(ir.find("@k").unwrap());
         assert_eq!(lines, ["  %v = load i32, ptr %e, align 4"]);
+    }
+
+    #[test]
+    fn an_address_that_was_copied_as_a_number_is_found() {
+        let ir = Ir::parse(
+            "define void @k() {\n\
+             \x20 %c = call ptr @__crosscut_captures()\n\
+             \x20 %n = load i64, ptr %c, align 8\n\
+             \x20 %r = inttoptr i64 %n to ptr\n\
+             \x20 %v = load i32, ptr %r, align 4\n\
+             \x20 ret void\n}\n",
+        );
+        let lines = followed(ir.find("@k").unwrap());
+        assert_eq!(lines, ["  %v = load i32, ptr %r, align 4"]);
     }
 
     /// A kernel that copies its captures, stores what `stores` says, and follows an address of the copy.
