@@ -107,10 +107,11 @@ fn tables_of_structs() {
         next: Option<&'static Element>,
     }
     static HYDROGEN: Element = Element { symbol: "H", number: 1, masses: &[1.0, 2.0, 3.0], next: None };
+    static HELIUM: Element = Element { symbol: "He", number: 2, masses: &[3.0, 4.0], next: Some(&HYDROGEN) };
     static TABLE: [Element; 3] = [
         HYDROGEN,
-        Element { symbol: "He", number: 2, masses: &[3.0, 4.0], next: Some(&HYDROGEN) },
-        Element { symbol: "Li", number: 3, masses: &[6.0, 7.0], next: Some(&TABLE[1]) },
+        HELIUM,
+        Element { symbol: "Li", number: 3, masses: &[6.0, 7.0], next: Some(&HELIUM) },
     ];
     map(&(0..9).collect::<Vec<u32>>(), |i| {
         let mut element = &TABLE[i as usize % 3];

@@ -8,7 +8,7 @@
 //! `call { i32, i1 } @__crosscut_smul.with.overflow.i32(i32 %a, i32 %b)`.
 
 use super::library;
-use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, tokens};
+use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
 /// Intrinsics that are there only for the optimiser.
 const DROPPED: &[&str] = &[
@@ -58,6 +58,11 @@ fn legalise(line: &str) -> Option<String> {
         "atomicrmw" | "cmpxchg" | "fence" => Some(atomic(line, &instruction)),
         "load" | "store" if line.contains(" atomic ") => Some(atomic(line, &instruction)),
         "freeze" => Some(freeze(line, &instruction)),
+        "udiv" | "urem" | "sdiv" | "srem" | "uitofp" | "sitofp" | "fptoui" | "fptosi"
+            if line.contains("i128") =>
+        {
+            Some(wide(&instruction).unwrap_or_else(|| line.to_owned()))
+        }
         _ => Some(line.to_owned()),
     }
 }
@@ -91,6 +96,32 @@ fn atomic(line: &str, instruction: &Instruction<'_>) -> String {
         Some((at, _)) => format!("{}syncscope(\"device\") {}", &line[..at], &line[at..]),
         None => line.to_owned(),
     }
+}
+
+/// A 128-bit operation that is too long to be split in place, as a call.
+fn wide(instruction: &Instruction<'_>) -> Option<String> {
+    let (result, opcode) = (instruction.result?, instruction.opcode);
+    let pieces = split_at_commas(instruction.text);
+    let words: Vec<&str> = tokens(pieces.first()?).map(|token| token.1).collect();
+    if opcode.ends_with("div") || opcode.ends_with("rem") {
+        let (a, b) = (words.last()?, pieces.get(1)?);
+        return Some(format!(
+            "  {result} = call i128 @__crosscut_{opcode}.i128(i128 {a}, i128 {b})"
+        ));
+    }
+    let at = words.iter().position(|&word| word == "to")?;
+    let (from, value, to) = (words.get(at - 2)?, words.get(at - 1)?, words.get(at + 1)?);
+    let float = if opcode.ends_with("fp") { to } else { from };
+    let kind = match *float {
+        "float" => "f32",
+        "double" => "f64",
+        _ => return None,
+    };
+    Some(if opcode.ends_with("fp") {
+        format!("  {result} = call {to} @__crosscut_{opcode}.{kind}(i128 {value})")
+    } else {
+        format!("  {result} = call i128 @__crosscut_{opcode}.sat.i128.{kind}({from} {value})")
+    })
 }
 
 /// A freeze of nothing in particular is any value; the SPIR-V writer stops at it.

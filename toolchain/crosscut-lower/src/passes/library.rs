@@ -10,6 +10,9 @@ pub(crate) fn definition(name: &str) -> Option<String> {
     if let Some(dimensions) = name.strip_prefix("record_") {
         return record(dimensions.parse().ok()?);
     }
+    if let Some(text) = super::bits::definition(name) {
+        return Some(text);
+    }
     if let Some((operation, kind)) = name.split_once(".with.overflow.i") {
         return overflow(operation, kind.parse().ok()?);
     }
@@ -227,7 +230,11 @@ pub(crate) fn narrow_atomic(instruction: &Instruction<'_>) -> Option<String> {
         "atomicrmw" => {
             let operation = words[3..pointer].iter().find(|&&word| word != "volatile")?;
             let at = comma(pointer)?;
-            let kind = width(words.get(at + 1)?)?;
+            let kind = match *words.get(at + 1)? {
+                // SPIR-V has no such operation.
+                kind if *operation == "nand" => kind,
+                _ => width(words.get(at + 1)?)?,
+            };
             let value = words.get(at + 2)?;
             Some(format!(
                 "  {} = call {kind} @__crosscut_narrow.{operation}.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
@@ -274,8 +281,11 @@ fn narrow(rest: &str) -> Option<String> {
     let mut parts = rest.split('.');
     let (operation, kind, space) = (parts.next()?, parts.next()?, parts.next()?);
     let bits: u32 = kind.strip_prefix('i')?.parse().ok()?;
-    let mask = (1u64 << bits) - 1;
     let pointer = format!("ptr addrspace({space})");
+    if bits >= 32 {
+        return (operation == "nand").then(|| nand(kind, &pointer, rest));
+    }
+    let mask = (1u64 << bits) - 1;
     let find = format!(
         "  %address = ptrtoint {pointer} %p to i64
   %low = and i64 %address, 3
@@ -366,4 +376,27 @@ exit:
             )
         }
     })
+}
+
+/// "Not and" of whole words, by exchange.
+fn nand(kind: &str, pointer: &str, rest: &str) -> String {
+    let align = if kind == "i64" { 8 } else { 4 };
+    format!(
+        "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
+start:
+  %first = load atomic {kind}, {pointer} %p syncscope(\"device\") seq_cst, align {align}
+  br label %try
+try:
+  %seen = phi {kind} [ %first, %start ], [ %now, %try ]
+  %and = and {kind} %seen, %value
+  %new = xor {kind} %and, -1
+  %pair = cmpxchg {pointer} %p, {kind} %seen, {kind} %new syncscope(\"device\") seq_cst seq_cst, align {align}
+  %now = extractvalue {{ {kind}, i1 }} %pair, 0
+  %done = extractvalue {{ {kind}, i1 }} %pair, 1
+  br i1 %done, label %exit, label %try
+exit:
+  ret {kind} %seen
+}}
+"
+    )
 }

@@ -2,6 +2,8 @@
 //!
 //! [`PASSES`] is the whole pipeline in order; `--dump-after NAME` works for every name in it.
 
+mod bits;
+pub(crate) mod integers;
 pub(crate) mod legalise;
 pub(crate) mod library;
 pub(crate) mod outline;
@@ -38,7 +40,10 @@ pub const PASSES: &[(&str, &str)] = &[
         "after specialise, because a panic that stores something keeps the optimiser from removing its check",
     ),
     ("legalise", "last, because the optimiser would bring back what it removes"),
-    ("emit", "writes SPIR-V and has it checked"),
+    (
+        "emit",
+        "inlines the library, runs integers on the result because only then everything is in sight, writes SPIR-V and has it checked",
+    ),
 ];
 
 /// Whether `name` is a step that can be dumped.
