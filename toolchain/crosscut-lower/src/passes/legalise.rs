@@ -34,6 +34,13 @@ pub(crate) fn run(ir: &mut Ir) {
         function.lines = lines;
     }
     for item in &mut ir.items {
+        if item.kind == Kind::Attributes {
+            // The optimiser adds it to what it takes for C's functions; the SPIR-V writer then takes a
+            // call of one for a call through a pointer.
+            item.lines[0] = replace_tokens(&item.lines[0], |token| {
+                (token == "nonlazybind").then(|| "nounwind".to_owned())
+            });
+        }
         if item.kind == Kind::Declaration
             && let Some(name) = renamed(&item.name)
         {
@@ -59,7 +66,7 @@ fn legalise(line: &str) -> Option<String> {
         "load" | "store" if line.contains(" atomic ") => Some(atomic(line, &instruction)),
         "freeze" => Some(freeze(line, &instruction)),
         "udiv" | "urem" | "sdiv" | "srem" | "uitofp" | "sitofp" | "fptoui" | "fptosi"
-            if line.contains("i128") =>
+            if tokens(line).any(|token| token.1 == "i128") =>
         {
             Some(wide(&instruction).unwrap_or_else(|| line.to_owned()))
         }
@@ -164,5 +171,36 @@ fn link_library(ir: &mut Ir) {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_c_lose_what_makes_them_pointers() {
+        let mut ir = Ir::parse(
+            "declare double @sinh(double) #0\nattributes #0 = { willreturn nonlazybind }\n",
+        );
+        run(&mut ir);
+        assert_eq!(
+            ir.print(),
+            "declare double @_Z4sinhd(double) #0\nattributes #0 = { willreturn nounwind }\n"
+        );
+    }
+
+    #[test]
+    fn only_a_type_makes_a_division_wide() {
+        let narrow = "  %q.i128 = udiv i64 %a.i128, %b";
+        assert_eq!(legalise(narrow).as_deref(), Some(narrow));
+        assert_eq!(
+            legalise("  %q = sdiv i128 %a, -3, !x !1").as_deref(),
+            Some("  %q = call i128 @__crosscut_sdiv.i128(i128 %a, i128 -3)")
+        );
+        assert_eq!(
+            legalise("  %f = uitofp nneg i128 %a to double").as_deref(),
+            Some("  %f = call double @__crosscut_uitofp.f64(i128 %a)")
+        );
     }
 }
