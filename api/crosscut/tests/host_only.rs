@@ -90,6 +90,26 @@ fn a_kernel_may_panic_while_its_thread_ends() {
 }
 
 #[test]
+fn a_global_by_name_beside_exclusive_panics_where_it_is_named() -> Result<()> {
+    static VALUE: DeviceGlobal<u32> = DeviceGlobal::zeroed();
+    let event = host().single_task(VALUE.exclusive(), |value| *value = VALUE.get())?;
+    let line = line!() - 1;
+    let error = event.wait().unwrap_err();
+    let panic = error.kernel_panic().unwrap();
+    assert!(panic.message.contains("exclusive()"), "{error}");
+    assert!(panic.file.ends_with("host_only.rs") && panic.line == line, "{error}");
+    Ok(())
+}
+
+#[test]
+fn globals_without_bytes_share_no_memory() -> Result<()> {
+    static ONE: DeviceGlobal<[u32; 0]> = DeviceGlobal::zeroed();
+    static TWO: DeviceGlobal<[u32; 0]> = DeviceGlobal::zeroed();
+    let both = (ONE.exclusive(), TWO.exclusive());
+    host().single_task(both, |(one, two)| assert!(one.is_empty() && two.is_empty()))?.wait()
+}
+
+#[test]
 fn threads_may_share_everything() {
     fn shared<T: Send + Sync>() {}
     shared::<Queue>();

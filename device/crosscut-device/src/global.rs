@@ -90,6 +90,7 @@ impl<T: DeviceData, P> DeviceGlobal<T, P> {
 
     /// This device's and context's instance.
     #[inline(always)]
+    #[track_caller]
     fn address(&self) -> *const T {
         let global: *const u8 = core::ptr::from_ref(self).cast();
         if on_device() {
@@ -108,6 +109,7 @@ impl<T: DeviceCopy, P> DeviceGlobal<T, P> {
     /// Outside a kernel (use `queue.read`), and in a task that has it by
     /// [`exclusive`](Self::exclusive).
     #[inline(always)]
+    #[track_caller]
     #[must_use]
     pub fn get(&'static self) -> T {
         // SAFETY: the instance is a valid `T` in live memory, and nobody writes it while a kernel
@@ -130,6 +132,7 @@ impl<T: ByName, P> Deref for DeviceGlobal<T, P> {
     /// # Panics
     /// Outside a kernel: use `queue.read`.
     #[inline(always)]
+    #[track_caller]
     fn deref(&self) -> &T {
         // SAFETY: the instance is a valid `T` that lives as long as the static and is only ever
         // changed by atomic operations.
@@ -200,9 +203,14 @@ mod tests {
 
         /// # Safety
         /// None needed.
-        unsafe fn find(data: *const (), _: *const u8, size: usize, align: usize) -> *const u8 {
+        unsafe fn find(
+            data: *const (),
+            _: *const u8,
+            size: usize,
+            align: usize,
+        ) -> Result<*const u8, String> {
             assert_eq!((size, align), (8, 8));
-            data.cast()
+            Ok(data.cast())
         }
 
         let place = Place::Ask { data: (&raw const OTHER).cast(), find };

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 /// Finds the storage of a global in a context: data of the place, address of the static, size and
 /// alignment of its value.
-pub type Find = unsafe fn(*const (), *const u8, usize, usize) -> *const u8;
+pub type Find = unsafe fn(*const (), *const u8, usize, usize) -> Result<*const u8, String>;
 
 /// Where globals are found.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,8 @@ pub enum Place {
     Ask {
         /// Handed to `find`.
         data: *const (),
-        /// Answers with storage that lives as long as the static, or panics.
+        /// Answers with storage that lives as long as the static, or with what to panic with: the
+        /// panic is then at the place in the user's code that names the global.
         find: Find,
     },
 }
@@ -82,16 +83,21 @@ pub fn in_statics() -> bool {
 
 /// The storage of the global whose static is at `storage`, for the code this thread runs.
 #[inline(always)]
+#[track_caller]
 pub(crate) fn host_storage(storage: *const u8, size: usize, align: usize) -> *const u8 {
     if in_statics() { storage } else { ask(storage, size, align) }
 }
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn ask(storage: *const u8, size: usize, align: usize) -> *const u8 {
-    match ASKED.get() {
-        // SAFETY: whoever entered the place promised that `data` is what `find` expects.
-        Some((data, find)) => unsafe { find(data, storage, size, align) },
-        None => panic!("a device global is read outside a kernel: use queue.read(&GLOBAL)"),
+    let Some((data, find)) = ASKED.get() else {
+        panic!("a device global is read outside a kernel: use queue.read(&GLOBAL)")
+    };
+    // SAFETY: whoever entered the place promised that `data` is what `find` expects.
+    match unsafe { find(data, storage, size, align) } {
+        Ok(found) => found,
+        Err(why) => panic!("{why}"),
     }
 }

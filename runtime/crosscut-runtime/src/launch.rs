@@ -126,7 +126,9 @@ impl Queue {
         let mut exclusives = Vec::new();
         let mut slots = Slots::for_arguments(bindings.len());
         for binding in bindings {
-            if let (Source::Global(global), Access::Write) = (binding.source, binding.access) {
+            if let (Source::Global(global), Access::Write) = (binding.source, binding.access)
+                && global.size() > 0
+            {
                 exclusives.push(global.address());
             }
             slots.push(Slot { address: self.native_address(binding)?, length: binding.length });
@@ -372,7 +374,10 @@ fn same(one: Source<'_>, other: Source<'_>) -> bool {
                 _ => false,
             }
         }
-        (Source::Global(one), Source::Global(other)) => one.address() == other.address(),
+        // Statics without bytes may share their address with others, and there is nothing to share.
+        (Source::Global(one), Source::Global(other)) => {
+            one.address() == other.address() && one.size() > 0 && other.size() > 0
+        }
         _ => false,
     }
 }

@@ -132,14 +132,16 @@ fn place_of(scope: &NativeScope<'_>) -> place::Place {
 
 /// # Safety
 /// `data` is a live [`NativeScope`], and the rest describes a `DeviceGlobal`.
-unsafe fn find(data: *const (), address: *const u8, size: usize, align: usize) -> *const u8 {
+unsafe fn find(
+    data: *const (),
+    address: *const u8,
+    size: usize,
+    align: usize,
+) -> core::result::Result<*const u8, String> {
     // SAFETY: the caller's promise.
     let scope = unsafe { &*data.cast::<NativeScope<'_>>() };
     // SAFETY: the caller's promise: a `DeviceGlobal` has its initial bytes behind the storage.
-    match unsafe { scope.find(address, size, align) } {
-        Ok(storage) => storage,
-        Err(why) => panic!("{why}"),
-    }
+    unsafe { scope.find(address, size, align) }
 }
 
 /// Launches `body` over `range`.
