@@ -1,8 +1,19 @@
 //! Symbols and what people call them.
 
+use crate::ir::unescape;
+
 /// A symbol's name for people: demangled, without the hashes of crates.
 pub(crate) fn display(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
+}
+
+/// The symbol that a name of LLVM's assembly stands for: `@f`, or `@"a b"` with escapes.
+pub(crate) fn symbol(name: &str) -> String {
+    let plain = name.strip_prefix('@').unwrap_or(name);
+    if plain.starts_with('"') {
+        return String::from_utf8_lossy(&unescape(plain)).into_owned();
+    }
+    plain.to_owned()
 }
 
 /// A kernel's name for people: that of its closure, which is the last thing its entry is generic over.
@@ -75,6 +86,12 @@ mod tests {
         assert_eq!(display(symbol), "core::panicking::panic_bounds_check");
         assert!(is_of_std(symbol));
         assert_eq!(crate_of("memcpy"), None);
+    }
+
+    #[test]
+    fn a_symbol_that_llvm_writes_in_quotes_is_the_one_of_the_program() {
+        assert_eq!(symbol("@_RNvC1a1G"), "_RNvC1a1G");
+        assert_eq!(symbol("@\"odd name \\22x\\22\""), "odd name \"x\"");
     }
 
     #[test]

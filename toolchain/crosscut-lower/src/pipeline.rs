@@ -78,7 +78,7 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     refuse_equal_keys(&images)?;
     validate::validate(&payloads)?;
     let host_symbols: Vec<String> =
-        globals.iter().map(|global| global.symbol.trim_start_matches('@').to_owned()).collect();
+        globals.iter().map(|global| names::symbol(&global.symbol)).collect();
     let object = host_object::write(&llvm, job, &images, &host_symbols)?;
     Ok(Outcome::Lowered(crate::job::Lowered { object, host_symbols, images: payloads }))
 }
@@ -243,7 +243,7 @@ impl Lowering<'_> {
 }
 
 fn describe(global: &UsedGlobal) -> Global {
-    let id = global.symbol.trim_start_matches('@').to_owned();
+    let id = names::symbol(&global.symbol);
     Global {
         display_name: names::display(&id),
         id,
