@@ -19,6 +19,9 @@ use crate::sys::{self, BufferRegion, Handle, Usm};
 /// type of OpenCL C.
 const LARGEST_USM_ALIGNMENT: usize = 128;
 
+/// What is asked for at least: whole cache lines, so that no vector load of a kernel needs two.
+const LEAST_USM_ALIGNMENT: usize = 64;
+
 /// An allocation of one context.
 pub(crate) struct ClMemory {
     context: Arc<ContextHandle>,
@@ -136,7 +139,7 @@ fn allocate_usm(
     let Some(bytes) = size.get().checked_add(slack) else {
         return Err(error(call, sys::CL_INVALID_BUFFER_SIZE));
     };
-    let driver_align = align.min(LARGEST_USM_ALIGNMENT) as u32;
+    let driver_align = align.clamp(LEAST_USM_ALIGNMENT, LARGEST_USM_ALIGNMENT) as u32;
     let mut status = 0;
     let none = std::ptr::null();
     let allocation = if on_host {
