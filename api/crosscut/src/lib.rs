@@ -56,7 +56,8 @@
 //!
 //! A panic in a kernel, an index out of bounds for example, is an [`Error`] of kind
 //! [`ErrorKind::Panic`] from [`Event::wait`], or from whatever waits next. It names file, line,
-//! column and item. The queue stays usable.
+//! column and item. The queue stays usable. A panic that nobody has asked about when its queue is
+//! dropped, and nobody can ask about later, is printed.
 
 // The derive macro names this crate by its own name, also in here.
 extern crate self as crosscut;

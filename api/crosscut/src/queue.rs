@@ -121,10 +121,17 @@ impl Queue {
     /// A copy of a buffer's elements; plain values for atomics. Waits for what writes the buffer.
     ///
     /// # Errors
-    /// A kernel panicked, the buffer is of another context, or the driver refuses.
+    /// A kernel panicked, the buffer is of another context, the host has no memory for a copy, or
+    /// the driver refuses.
     pub fn download<T: DeviceData>(&self, buffer: &Buffer<T>) -> Result<Vec<T::Host>> {
         self.outside_kernels()?;
-        let mut data: Vec<T::Host> = Vec::with_capacity(buffer.len());
+        let mut data: Vec<T::Host> = Vec::new();
+        data.try_reserve_exact(buffer.len()).map_err(|_| {
+            Error::invalid(
+                format!("{} elements do not fit the host's memory beside the buffer", buffer.len()),
+                "use several smaller buffers",
+            )
+        })?;
         let size = buffer.len() * size_of::<T>();
         // SAFETY: the vector has room for `len` elements, which are as large on the host, and the
         // width is that of the type.

@@ -110,6 +110,30 @@ fn globals_without_bytes_share_no_memory() -> Result<()> {
 }
 
 #[test]
+fn a_panic_that_nobody_can_ask_about_any_more_is_printed() {
+    const NAME: &str = "a_panic_that_nobody_can_ask_about_any_more_is_printed";
+    const CHILD: &str = "CROSSCUT_TEST_PRINTS_A_PANIC";
+    if std::env::var_os(CHILD).is_some() {
+        let queue = host();
+        queue.single_task((), |()| panic!("unheard")).unwrap();
+        let event = queue.single_task((), |()| panic!("heard")).unwrap();
+        drop(queue);
+        event.wait().unwrap_err();
+        return;
+    }
+    // What a process prints is seen from outside only.
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(child.stderr).unwrap();
+    assert!(child.status.success(), "{printed}");
+    assert_eq!(printed.matches("unheard").count(), 1, "{printed}");
+    assert!(!printed.contains(": heard"), "{printed}");
+}
+
+#[test]
 fn threads_may_share_everything() {
     fn shared<T: Send + Sync>() {}
     shared::<Queue>();

@@ -303,12 +303,24 @@ impl Queue {
 
 impl Drop for Queue {
     /// Waits for kernels that may still write their panic records, so that those are free again.
-    /// Who holds an event is still told of its panic.
+    /// Who holds an event is still told of its panic, and so is who reads what the kernel wrote. A
+    /// panic that nobody can ask about any more is printed, as that of a thread would have been.
     fn drop(&mut self) {
         let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !pending.commands.is_empty() {
-            let _ = self.adapter.wait();
-            pending.sweep();
+        if pending.commands.is_empty() {
+            return;
+        }
+        let _ = self.adapter.wait();
+        pending.sweep();
+        for command in pending.commands.drain(..) {
+            if Arc::strong_count(&command) == 1
+                && let Ok(true) = command.is_complete()
+                && let Err(error) = command.tell()
+            {
+                use std::io::Write as _;
+                // Without a standard error nobody is left to be told.
+                let _ = writeln!(std::io::stderr(), "crosscut: {error}");
+            }
         }
     }
 }
