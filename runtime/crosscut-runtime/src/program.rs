@@ -244,8 +244,16 @@ fn targets(context: &Context) -> Vec<Target> {
 }
 
 fn missing(name: &str) -> Error {
+    // With other images there, it is not a plain build. What the linker leaves alone is a program
+    // whose runtime is in another file.
+    let help = if registry::has_images() {
+        "rebuild with `cargo crosscut build`; a program that has Crosscut from a Rust `dylib` gets no \
+         images yet: make that an `rlib`"
+    } else {
+        "build with `cargo crosscut build`; plain cargo builds run on `host`"
+    };
     Error::new(ErrorKind::KernelNotSupported, format!("kernel `{name}` has no device image"))
-        .with_help("build with `cargo crosscut build`; plain cargo builds run on `host`")
+        .with_help(help)
 }
 
 /// The static of a global that a kernel uses behind the program's back.

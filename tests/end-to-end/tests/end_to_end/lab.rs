@@ -71,7 +71,11 @@ impl Lab {
         for workspace in [Workspace::Outside, Workspace::Programs] {
             lab.lay_out(workspace).expect("the workspace's files");
         }
-        lab.crosscut(Workspace::Programs, &["build", "--quiet", "-p", "probe"]).works();
+        let build = lab.crosscut(Workspace::Programs, &["build", "--quiet", "-p", "probe"]).run();
+        if build.code != Some(0) {
+            assert!(build.stderr.contains("is needed to make device code"), "{}", build.stderr);
+            return Err(build.stderr);
+        }
         let chosen = lab.probe("debug", "chosen").device("opencl:cpu").run();
         if chosen.code == Some(0) { Ok(lab) } else { Err(chosen.stderr) }
     }

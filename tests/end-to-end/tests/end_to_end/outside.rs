@@ -5,6 +5,8 @@ use crate::lab::{Workspace::Outside, lab};
 
 /// What the program prints, on any device and in any profile.
 fn output(device: &str) -> String {
+    // Loaded, asked three times, unloaded; and all that once more.
+    let plugin = format!("{}plugin 10 20\n", format!("plugin on {device}\n").repeat(3));
     format!(
         "app on {device}\n\
          f32 [2.5, 4.5, 6.5]\n\
@@ -12,10 +14,7 @@ fn output(device: &str) -> String {
          first 3 7\n\
          second 1010\n\
          offsets [311, 312]\n\
-         plugin on {device}\n\
-         plugin 3\n\
-         plugin on {device}\n\
-         plugin 13\n\
+         {plugin}{plugin}\
          first 8\n"
     )
 }
@@ -59,6 +58,17 @@ fn an_example_runs_on_the_device() {
         let run = lab.crosscut(Outside, &arguments).device("opencl:cpu");
         assert_eq!(run.works(), "example on opencl\n[1, 3, 2, 3]\n", "{profile:?}");
     }
+}
+
+#[test]
+fn a_failed_test_on_the_device_says_where_and_ends_with_cargos_code() {
+    let Some(lab) = lab() else { return };
+    let test = ["test", "--quiet", "-p", "kernels", "--lib", "--", "--ignored"];
+    let done = lab.crosscut(Outside, &test).device("opencl:cpu").run();
+    assert_eq!(done.code, Some(101), "{}", done.stderr);
+    let error = "Error: kernel `kernels::tests::a_kernel_that_panics_fails_its_test::{closure#0}` \
+                 panicked at kernels/src/lib.rs:83:17 in item 2: this one\n";
+    assert!(done.stdout.contains(error), "{}", done.stdout);
 }
 
 #[test]
