@@ -33,7 +33,8 @@ fn compare<T: DeviceCopy + Debug>(
     let (_, expected) = answers.next().expect("the host is always there");
     for (target, found) in answers {
         assert_eq!(expected.len(), found.len(), "{}", target.name);
-        let differs = expected.iter().zip(&found).position(|(expected, found)| !same(expected, found));
+        let differs =
+            expected.iter().zip(&found).position(|(expected, found)| !same(expected, found));
         if let Some(at) = differs {
             panic!(
                 "{} differs at {at}:\n  host:   {:?}\n  device: {:?}",

@@ -32,7 +32,8 @@ pub fn targets() -> &'static [Target] {
         assert!(targets[0].0 == Backend::Host, "the host must be among the devices");
         // A program that plain cargo built has no images: only the host can run it.
         targets.retain(|target| probe(&target.1.queue).is_ok());
-        let required = std::env::var_os("CROSSCUT_REQUIRE_OPENCL").is_some_and(|value| value == "1");
+        let required =
+            std::env::var_os("CROSSCUT_REQUIRE_OPENCL").is_some_and(|value| value == "1");
         assert!(
             !required || targets.iter().any(|target| target.0 == Backend::OpenCl),
             "CROSSCUT_REQUIRE_OPENCL is set and no OpenCL device runs this program"

@@ -7,7 +7,7 @@ mod answers;
 mod devices;
 mod failures;
 
-pub use answers::{agree, agree_within, Ulps};
+pub use answers::{Ulps, agree, agree_within};
 pub use devices::{Target, targets};
 pub use failures::{Message, panics};
 

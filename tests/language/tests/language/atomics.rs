@@ -1,7 +1,10 @@
 //! Atomics of 8 to 64 bits.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence};
+use core::sync::atomic::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    AtomicUsize, fence,
+};
 
 use crosscut::prelude::*;
 use crosscut_language::{agree, map};
@@ -73,7 +76,9 @@ fn floating_point_sums_by_compare_and_exchange() {
     let sums = agree(|queue| {
         let cells = queue.zeroed::<AtomicU32>(1)?;
         queue.parallel_for(ITEMS, &cells, |i, cells| {
-            let _ = cells[0].fetch_update(Relaxed, Relaxed, |bits| Some((f32::from_bits(bits) + i as f32).to_bits()));
+            let _ = cells[0].fetch_update(Relaxed, Relaxed, |bits| {
+                Some((f32::from_bits(bits) + i as f32).to_bits())
+            });
         })?;
         queue.download(&cells)
     });
@@ -104,7 +109,14 @@ fn atomics_of_a_single_item_are_plain_memory() {
         let before = counter.fetch_add(2, SeqCst);
         let was = flag.swap(true, AcqRel) | flag.fetch_and(n > 3, Relaxed);
         let not = flag.fetch_not(Relaxed);
-        [before, counter.load(Acquire), u32::from(was), u32::from(not), u32::from(flag.load(SeqCst)), counter.into_inner()]
+        [
+            before,
+            counter.load(Acquire),
+            u32::from(was),
+            u32::from(not),
+            u32::from(flag.load(SeqCst)),
+            counter.into_inner(),
+        ]
     });
 }
 

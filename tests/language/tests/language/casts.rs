@@ -58,16 +58,34 @@ fn characters_and_truth_values_are_numbers() {
 
 #[test]
 fn conversions_that_may_fail_say_so() {
-    map(&[i64::MIN, -129, -128, -1, 0, 127, 128, 255, 256, 65535, 65536, 1 << 31, 1 << 32, i64::MAX], |x| {
-        [
-            u8::try_from(x).map_or(-1, i64::from),
-            i8::try_from(x).map_or(-1000, i64::from),
-            u16::try_from(x).map_or(-1, i64::from),
-            i16::try_from(x).map_or(-100_000, i64::from),
-            u32::try_from(x).map_or(-1, i64::from),
-            i32::try_from(x).map_or(-1 << 40, i64::from),
-            u64::try_from(x).is_ok().into(),
-            usize::try_from(x).map_or(-1, |x| x as i64),
-        ]
-    });
+    map(
+        &[
+            i64::MIN,
+            -129,
+            -128,
+            -1,
+            0,
+            127,
+            128,
+            255,
+            256,
+            65535,
+            65536,
+            1 << 31,
+            1 << 32,
+            i64::MAX,
+        ],
+        |x| {
+            [
+                u8::try_from(x).map_or(-1, i64::from),
+                i8::try_from(x).map_or(-1000, i64::from),
+                u16::try_from(x).map_or(-1, i64::from),
+                i16::try_from(x).map_or(-100_000, i64::from),
+                u32::try_from(x).map_or(-1, i64::from),
+                i32::try_from(x).map_or(-1 << 40, i64::from),
+                u64::try_from(x).is_ok().into(),
+                usize::try_from(x).map_or(-1, |x| x as i64),
+            ]
+        },
+    );
 }

@@ -36,7 +36,12 @@ fn functions_are_values() {
         move |x| g(f(x))
     }
     map(&numbers(), |x| {
-        [apply(triple, x), apply(i32::abs, x), compose(triple, i32::signum)(x), Some(x).map(i64::from).map_or(0, |x| x as i32)]
+        [
+            apply(triple, x),
+            apply(i32::abs, x),
+            compose(triple, i32::signum)(x),
+            Some(x).map(i64::from).map_or(0, |x| x as i32),
+        ]
     });
 }
 
@@ -71,7 +76,9 @@ impl<A: Measure, B: Measure> Measure for (A, B) {
 
 #[test]
 fn traits_dispatch_statically() {
-    map(&[1u32, 5, 100], |x| [x.scaled(), [x; 3].scaled(), [[x, 2]; 2].scaled(), (x, [x; 4]).scaled()]);
+    map(&[1u32, 5, 100], |x| {
+        [x.scaled(), [x; 3].scaled(), [[x, 2]; 2].scaled(), (x, [x; 4]).scaled()]
+    });
 }
 
 #[test]
@@ -148,7 +155,9 @@ fn captures_of_every_shape_arrive() {
 fn large_captures_arrive() {
     let table: [u64; 30] = core::array::from_fn(|i| (i as u64 + 1) * 0x0101_0101_0101);
     let odd: [u8; 13] = core::array::from_fn(|i| i as u8 * 19);
-    map(&(0..30).collect::<Vec<u64>>(), move |i| table[i as usize] ^ u64::from(odd[i as usize % 13]));
+    map(&(0..30).collect::<Vec<u64>>(), move |i| {
+        table[i as usize] ^ u64::from(odd[i as usize % 13])
+    });
 }
 
 #[test]

@@ -14,7 +14,18 @@ fn glam_turns_vectors() {
         let normal = v.normalize();
         let turned = Mat3::from_rotation_z(0.5) * v + Vec3::new(1.0, 0.0, -1.0).cross(v);
         let flat = Vec2::new(v.x, v.y).perp().lerp(Vec2::ONE, 0.25);
-        [normal.x, normal.y, normal.z, turned.x, turned.y, turned.z, flat.x, flat.y, v.dot(normal), v.length()]
+        [
+            normal.x,
+            normal.y,
+            normal.z,
+            turned.x,
+            turned.y,
+            turned.z,
+            flat.x,
+            flat.y,
+            v.dot(normal),
+            v.length(),
+        ]
     });
 }
 
@@ -36,7 +47,15 @@ fn num_complex_iterates() {
 #[test]
 fn libm_computes_in_plain_rust() {
     map(&[0.1f64, 1.0, -2.5, 30.0, 700.0], |x| {
-        [libm::sin(x), libm::exp(x), libm::cbrt(x), libm::tanh(x), libm::log1p(x.abs()), libm::erf(x)].map(f64::to_bits)
+        [
+            libm::sin(x),
+            libm::exp(x),
+            libm::cbrt(x),
+            libm::tanh(x),
+            libm::log1p(x.abs()),
+            libm::erf(x),
+        ]
+        .map(f64::to_bits)
     });
 }
 
@@ -64,7 +83,11 @@ fn arrayvec_grows_without_a_heap() {
         let last = digits.pop().unwrap_or(0);
         digits.retain(|digit| *digit % 2 == 0);
         digits.insert(0, 9);
-        [digits.len() as u32, last.into(), digits.iter().fold(0, |all, &digit| all * 10 + u32::from(digit))]
+        [
+            digits.len() as u32,
+            last.into(),
+            digits.iter().fold(0, |all, &digit| all * 10 + u32::from(digit)),
+        ]
     });
 }
 
@@ -87,6 +110,12 @@ fn fixed_counts_in_fractions() {
     map(&[0i32, 1, -5, 100, 77], |n| {
         let x = I16F16::from_num(n) / 3 + I16F16::lit("0.125");
         let small = U8F8::saturating_from_num(n);
-        [x.to_bits(), (x * x).to_bits(), x.floor().to_num::<i32>(), small.to_bits().into(), x.wrapping_mul_int(1000).to_bits()]
+        [
+            x.to_bits(),
+            (x * x).to_bits(),
+            x.floor().to_num::<i32>(),
+            small.to_bits().into(),
+            x.wrapping_mul_int(1000).to_bits(),
+        ]
     });
 }

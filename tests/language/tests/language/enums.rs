@@ -42,7 +42,12 @@ fn payloads_travel_by_value() {
         let shapes = [shape, Shape::of(seed + 1), Shape::Point, Shape::of(seed + 2)];
         let total: f32 = shapes.iter().filter_map(|shape| shape.area()).sum();
         let points = shapes.iter().filter(|&&shape| shape == Shape::Point).count();
-        [shape.area().map_or(0, f32::to_bits), total.to_bits(), points as u32, matches!(shape, Shape::Tagged(..)).into()]
+        [
+            shape.area().map_or(0, f32::to_bits),
+            total.to_bits(),
+            points as u32,
+            matches!(shape, Shape::Tagged(..)).into(),
+        ]
     });
 }
 
@@ -148,7 +153,9 @@ fn a_state_machine_without_recursion() {
         for byte in text {
             state = match (state, byte) {
                 (State::Start, b' ') => State::Start,
-                (State::Start, b'0'..=b'9') => State::Digits { value: u32::from(byte - b'0'), count: 1 },
+                (State::Start, b'0'..=b'9') => {
+                    State::Digits { value: u32::from(byte - b'0'), count: 1 }
+                }
                 (State::Digits { value, count }, b'0'..=b'9') if count < 4 => {
                     State::Digits { value: value * 10 + u32::from(byte - b'0'), count: count + 1 }
                 }

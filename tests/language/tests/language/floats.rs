@@ -95,9 +95,10 @@ floats! { f32, u32; f64, u64; }
 
 #[test]
 fn widening_and_narrowing_round_to_nearest() {
-    map(&[1.0f64, 1.0 + 2f64.powi(-24), 1.0 + 3.0 * 2f64.powi(-24), 1e39, -1e-46, 1e-40, 0.1], |x| {
-        [u64::from((x as f32).to_bits()), f64::from(x as f32).to_bits()]
-    });
+    map(
+        &[1.0f64, 1.0 + 2f64.powi(-24), 1.0 + 3.0 * 2f64.powi(-24), 1e39, -1e-46, 1e-40, 0.1],
+        |x| [u64::from((x as f32).to_bits()), f64::from(x as f32).to_bits()],
+    );
 }
 
 #[test]

@@ -22,7 +22,8 @@ fn a_global_counts_across_launches() {
 
 #[test]
 fn a_table_is_an_argument_and_a_copy() {
-    static TABLE: DeviceGlobal<[[f32; 4]; 3]> = DeviceGlobal::new([[1.0, 2.0, 3.0, 4.0], [0.5; 4], [-1.0, 0.0, 1.0, 9.0]]);
+    static TABLE: DeviceGlobal<[[f32; 4]; 3]> =
+        DeviceGlobal::new([[1.0, 2.0, 3.0, 4.0], [0.5; 4], [-1.0, 0.0, 1.0, 9.0]]);
     agree(|queue| {
         let mut out = queue.zeroed::<[f32; 2]>(12)?;
         queue.for_each(&mut out, &TABLE, |i, out, table| {

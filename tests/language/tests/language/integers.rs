@@ -145,6 +145,10 @@ fn carries_go_from_word_to_word() {
 fn the_upper_half_of_a_product_is_found_by_wider_arithmetic() {
     map(&[[u32::MAX, u32::MAX], [3, 1 << 31], [0, 9]], |[a, b]| {
         let product = u64::from(a) * u64::from(b);
-        [(product >> 32) as u32, product as u32, (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32]
+        [
+            (product >> 32) as u32,
+            product as u32,
+            (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32,
+        ]
     });
 }

@@ -15,7 +15,13 @@ fn adaptors_chain() {
             row.iter().step_by(3).copied().sum(),
             row.iter().take_while(|x| **x < 8).count() as i64,
             row.iter().skip_while(|x| **x < 0).fold(1, |all, x| (all * 3 + x) % 1000),
-            row.iter().scan(0, |sum, x| { *sum += x; Some(*sum) }).max().unwrap_or(0),
+            row.iter()
+                .scan(0, |sum, x| {
+                    *sum += x;
+                    Some(*sum)
+                })
+                .max()
+                .unwrap_or(0),
             row.iter().copied().filter_map(|x| (x > 0).then_some(x * x)).last().unwrap_or(-1),
             row.iter().chain(&[5, 6]).copied().min().unwrap_or(0),
         ]
@@ -59,7 +65,11 @@ fn folds_may_stop_early() {
     map(&rows(), |row| {
         let sum = row.iter().try_fold(0i8, |sum, &x| sum.checked_add(x as i8 * 9));
         let first = row.iter().try_for_each(|&x| if x == 7 { Err(x) } else { Ok(()) });
-        let parts = row.iter().fold((0, 0), |(even, odd), &x| if x % 2 == 0 { (even + x, odd) } else { (even, odd + x) });
+        let parts =
+            row.iter().fold(
+                (0, 0),
+                |(even, odd), &x| if x % 2 == 0 { (even + x, odd) } else { (even, odd + x) },
+            );
         [sum.map_or(-999, i64::from), first.err().unwrap_or(0), parts.0, parts.1]
     });
 }
@@ -79,12 +89,20 @@ fn iterators_of_our_own() {
         }
     }
     map(&[1u64, 7, 27, 97, 871], |n| {
-        [Collatz(n).count() as u64, Collatz(n).max().unwrap_or(n), Collatz(n).step_by(5).sum::<u64>()]
+        [
+            Collatz(n).count() as u64,
+            Collatz(n).max().unwrap_or(n),
+            Collatz(n).step_by(5).sum::<u64>(),
+        ]
     });
     map(&[3u32, 10], |n| {
         let squares = core::iter::successors(Some(n), |&x| (x < 1000).then_some(x * x % 1013));
         let repeated = core::iter::repeat_n(n, 4).sum::<u32>();
-        [squares.take(20).fold(0, |all, x| all ^ x), repeated, core::iter::once(n).chain(core::iter::empty()).count() as u32]
+        [
+            squares.take(20).fold(0, |all, x| all ^ x),
+            repeated,
+            core::iter::once(n).chain(core::iter::empty()).count() as u32,
+        ]
     });
 }
 
@@ -99,6 +117,11 @@ fn peeking_and_comparing() {
             }
         }
         let order = row.iter().cmp(row.iter().rev());
-        [runs, order as i64, i64::from(row.iter().eq(&row)), row.iter().map(|x| x & 3).is_sorted().into()]
+        [
+            runs,
+            order as i64,
+            i64::from(row.iter().eq(&row)),
+            row.iter().map(|x| x & 3).is_sorted().into(),
+        ]
     });
 }

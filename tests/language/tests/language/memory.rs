@@ -17,7 +17,12 @@ struct Particle {
 
 fn particles() -> Vec<Particle> {
     (0..20u8)
-        .map(|i| Particle { position: [f32::from(i), 0.5, -1.0], charge: -i16::from(i), kind: i % 3, flags: 0xf0 | i })
+        .map(|i| Particle {
+            position: [f32::from(i), 0.5, -1.0],
+            charge: -i16::from(i),
+            kind: i % 3,
+            flags: 0xf0 | i,
+        })
         .collect()
 }
 
@@ -61,7 +66,9 @@ fn bytes_of_numbers() {
     map(&[0x0123_4567_89ab_cdefu64, u64::MAX, 1], |x| {
         let low = (x as u32).to_le_bytes();
         let high = ((x >> 32) as u32).to_be_bytes();
-        let mixed = u64::from_ne_bytes([low[0], high[3], low[1], high[2], low[2], high[1], low[3], high[0]]);
+        let mixed = u64::from_ne_bytes([
+            low[0], high[3], low[1], high[2], low[2], high[1], low[3], high[0],
+        ]);
         let short = u16::from_be_bytes([low[0], high[0]]);
         // SAFETY: every pattern of bits is a number.
         let reals: [f32; 2] = unsafe { mem::transmute(x) };
@@ -88,7 +95,13 @@ fn large_local_arrays() {
         let copy = words;
         words.rotate_right(seed as usize % 128);
         let primes = sieve[2..].iter().filter(|prime| **prime).count() as u64;
-        [primes, words[3], copy[5], words.iter().fold(0, |all, word| all ^ word), u64::from(words == copy)]
+        [
+            primes,
+            words[3],
+            copy[5],
+            words.iter().fold(0, |all, word| all ^ word),
+            u64::from(words == copy),
+        ]
     });
 }
 
@@ -146,6 +159,11 @@ fn truth_values_live_in_memory() {
             last = flag;
         }
         let any = flags.contains(&true);
-        [runs, u32::from(any), u32::from(flags[1] & flags[4] ^ flags[7]), flags.iter().filter(|&&flag| flag).count() as u32]
+        [
+            runs,
+            u32::from(any),
+            u32::from(flags[1] & flags[4] ^ flags[7]),
+            flags.iter().filter(|&&flag| flag).count() as u32,
+        ]
     });
 }

@@ -33,7 +33,16 @@ fn splitting() {
             _ => 0,
         };
         let [a, rest @ ..] = &row;
-        [left.len() as i32, first, last, tail, a + rest[10], row[2..7].iter().sum(), row[..=3][3], row[9..].len() as i32]
+        [
+            left.len() as i32,
+            first,
+            last,
+            tail,
+            a + rest[10],
+            row[2..7].iter().sum(),
+            row[..=3][3],
+            row[9..].len() as i32,
+        ]
     });
 }
 
@@ -90,7 +99,8 @@ fn arrays_of_arrays() {
                 *cell = (0..3).map(|k| m[i][k] * m[k][j]).sum();
             }
         }
-        let transposed: [[u32; 3]; 3] = core::array::from_fn(|i| core::array::from_fn(|j| product[j][i]));
+        let transposed: [[u32; 3]; 3] =
+            core::array::from_fn(|i| core::array::from_fn(|j| product[j][i]));
         [product, transposed]
     });
 }
@@ -136,7 +146,8 @@ fn a_whole_buffer_in_a_single_task() {
 #[test]
 fn constant_tables() {
     const PRIMES: [u32; 10] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29];
-    static WEIGHTS: [[f32; 3]; 4] = [[0.5, 0.25, 0.125], [1.0; 3], [2.0, 4.0, 8.0], [-1.0, 0.0, 1.0]];
+    static WEIGHTS: [[f32; 3]; 4] =
+        [[0.5, 0.25, 0.125], [1.0; 3], [2.0, 4.0, 8.0], [-1.0, 0.0, 1.0]];
     map(&(0..40).collect::<Vec<u32>>(), |i| {
         let weights = &WEIGHTS[i as usize % 4];
         [PRIMES[i as usize % 10], (weights[i as usize % 3] * 8.0) as i32 as u32]

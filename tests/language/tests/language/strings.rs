@@ -4,13 +4,29 @@ use crosscut_language::map;
 
 /// Sixteen bytes, padded by blanks.
 fn texts() -> Vec<[u8; 16]> {
-    ["", "0", "42", "007", "4294967295", "4294967296", "-12", "+5", "12a", "3.5", "héllo wörld", "a,bb,,ccc", "key = value", "true", "日本語"]
-        .map(|text| {
-            let mut bytes = [b' '; 16];
-            bytes[..text.len()].copy_from_slice(text.as_bytes());
-            bytes
-        })
-        .to_vec()
+    [
+        "",
+        "0",
+        "42",
+        "007",
+        "4294967295",
+        "4294967296",
+        "-12",
+        "+5",
+        "12a",
+        "3.5",
+        "héllo wörld",
+        "a,bb,,ccc",
+        "key = value",
+        "true",
+        "日本語",
+    ]
+    .map(|text| {
+        let mut bytes = [b' '; 16];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        bytes
+    })
+    .to_vec()
 }
 
 #[test]
@@ -55,7 +71,10 @@ fn characters_are_decoded() {
             text.chars().count() as u32,
             text.chars().map(u32::from).sum(),
             text.chars().rev().find(|letter| !letter.is_ascii_whitespace()).map_or(0, u32::from),
-            text.char_indices().filter(|(_, letter)| letter.len_utf8() > 1).map(|(i, _)| i as u32).sum(),
+            text.char_indices()
+                .filter(|(_, letter)| letter.len_utf8() > 1)
+                .map(|(i, _)| i as u32)
+                .sum(),
             text.chars().filter(char::is_ascii_alphabetic).count() as u32,
         ]
     });
@@ -63,8 +82,14 @@ fn characters_are_decoded() {
 
 #[test]
 fn broken_text_is_refused() {
-    let broken: Vec<[u8; 4]> =
-        vec![*b"abcd", [0xff, b'a', b'b', b'c'], [b'a', 0xc3, b'b', b'c'], [0xe2, 0x82, 0xac, b'!'], [0xf0, 0x9f, 0x98, 0x80], [b'x', 0xed, 0xa0, 0x80]];
+    let broken: Vec<[u8; 4]> = vec![
+        *b"abcd",
+        [0xff, b'a', b'b', b'c'],
+        [b'a', 0xc3, b'b', b'c'],
+        [0xe2, 0x82, 0xac, b'!'],
+        [0xf0, 0x9f, 0x98, 0x80],
+        [b'x', 0xed, 0xa0, 0x80],
+    ];
     map(&broken, |bytes| match core::str::from_utf8(&bytes) {
         Ok(text) => [0, text.len() as u32],
         Err(error) => [1 + error.valid_up_to() as u32, error.error_len().unwrap_or(9) as u32],
@@ -83,7 +108,12 @@ fn text_is_compared_and_matched() {
             text if text.ends_with("rld") => 5,
             _ => 6,
         };
-        [word, u32::from(text < "b"), u32::from(text.eq_ignore_ascii_case("TRUE")), u32::from(text.contains("bb"))]
+        [
+            word,
+            u32::from(text < "b"),
+            u32::from(text.eq_ignore_ascii_case("TRUE")),
+            u32::from(text.contains("bb")),
+        ]
     });
 }
 
@@ -93,7 +123,12 @@ fn tables_of_strings() {
     map(&(0..20).collect::<Vec<u32>>(), |i| {
         let name = NAMES[i as usize % 5];
         let other = NAMES[i as usize / 4];
-        [name.len() as u32, name.bytes().map(u32::from).sum(), u32::from(name == other), name.cmp(other) as i32 as u32]
+        [
+            name.len() as u32,
+            name.bytes().map(u32::from).sum(),
+            u32::from(name == other),
+            name.cmp(other) as i32 as u32,
+        ]
     });
 }
 
@@ -106,8 +141,10 @@ fn tables_of_structs() {
         masses: &'static [f32],
         next: Option<&'static Element>,
     }
-    static HYDROGEN: Element = Element { symbol: "H", number: 1, masses: &[1.0, 2.0, 3.0], next: None };
-    static HELIUM: Element = Element { symbol: "He", number: 2, masses: &[3.0, 4.0], next: Some(&HYDROGEN) };
+    static HYDROGEN: Element =
+        Element { symbol: "H", number: 1, masses: &[1.0, 2.0, 3.0], next: None };
+    static HELIUM: Element =
+        Element { symbol: "He", number: 2, masses: &[3.0, 4.0], next: Some(&HYDROGEN) };
     static TABLE: [Element; 3] = [
         HYDROGEN,
         HELIUM,

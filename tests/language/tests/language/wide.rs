@@ -23,17 +23,34 @@ fn pairs() -> Vec<[u128; 2]> {
 #[test]
 fn sums_and_products_agree() {
     map(&pairs(), |[a, b]| {
-        [a.wrapping_add(b), a.wrapping_sub(b), a.wrapping_mul(b), a.wrapping_neg(), a & b, a | b, a ^ b, !a]
+        [
+            a.wrapping_add(b),
+            a.wrapping_sub(b),
+            a.wrapping_mul(b),
+            a.wrapping_neg(),
+            a & b,
+            a | b,
+            a ^ b,
+            !a,
+        ]
     });
 }
 
 #[test]
 fn shifts_and_rotations_agree() {
-    let shifts: Vec<[u128; 2]> =
-        pairs().iter().flat_map(|&[a, _]| [0, 1, 31, 63, 64, 65, 100, 127].map(|b| [a, b])).collect();
+    let shifts: Vec<[u128; 2]> = pairs()
+        .iter()
+        .flat_map(|&[a, _]| [0, 1, 31, 63, 64, 65, 100, 127].map(|b| [a, b]))
+        .collect();
     map(&shifts, |[a, b]| {
         let n = b as u32;
-        [a << n, a >> n, (a.cast_signed() >> n).cast_unsigned(), a.rotate_left(n), a.rotate_right(n)]
+        [
+            a << n,
+            a >> n,
+            (a.cast_signed() >> n).cast_unsigned(),
+            a.rotate_left(n),
+            a.rotate_right(n),
+        ]
     });
 }
 
@@ -41,7 +58,14 @@ fn shifts_and_rotations_agree() {
 fn comparing_agrees() {
     map(&pairs(), |[a, b]| {
         let (x, y) = (a.cast_signed(), b.cast_signed());
-        [a.cmp(&b) as i8, x.cmp(&y) as i8, i8::from(a < b), i8::from(x <= y), i8::from(a == b), i8::from(x.min(y) == x)]
+        [
+            a.cmp(&b) as i8,
+            x.cmp(&y) as i8,
+            i8::from(a < b),
+            i8::from(x <= y),
+            i8::from(a == b),
+            i8::from(x.min(y) == x),
+        ]
     });
 }
 
@@ -76,7 +100,11 @@ fn checked_arithmetic_agrees() {
 fn counting_and_moving_bits_agrees() {
     map(&pairs(), |[a, _]| {
         let counts = [a.leading_zeros(), a.trailing_zeros(), a.count_ones(), a.leading_ones()];
-        [a.swap_bytes(), a.reverse_bits(), counts.into_iter().fold(0, |all, n| all << 8 | u128::from(n))]
+        [
+            a.swap_bytes(),
+            a.reverse_bits(),
+            counts.into_iter().fold(0, |all, n| all << 8 | u128::from(n)),
+        ]
     });
 }
 

@@ -383,3 +383,51 @@ declare double @llvm.fabs.f64(double)
 "
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_reversed_by_swapping_ever_larger_groups() {
+        let text = definition("bitreverse.i8").unwrap();
+        let masks: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.split_once("= and i8 %x"))
+            .map(|and| and.1)
+            .collect();
+        assert_eq!(masks, ["0, 85", "1, 51", "2, 15"]);
+        assert!(definition("bswap.i32").unwrap().contains("lshr i32 %x1, 16"));
+    }
+
+    #[test]
+    fn a_rotation_by_nothing_shifts_by_nothing_undefined() {
+        // The half that comes in moves by one and then by at most 31.
+        let text = definition("fshl.i32").unwrap();
+        assert!(text.contains("%i = xor i32 %s, 31"), "{text}");
+        assert!(text.contains("%y = lshr i32 %b, 1"), "{text}");
+        assert_eq!(definition("fshl.i24"), None);
+    }
+
+    #[test]
+    fn wide_functions_have_their_helpers() {
+        for name in [
+            "ctpop.i128",
+            "ctlz.i128",
+            "umin.i128",
+            "abs.i128",
+            "sadd.sat.i128",
+            "umul.with.overflow.i128",
+            "smul.with.overflow.i128",
+            "udiv.i128",
+            "srem.i128",
+            "uitofp.f32",
+            "sitofp.f64",
+            "fptoui.sat.i128.f32",
+            "fptosi.sat.i128.f64",
+        ] {
+            let text = definition(name).unwrap_or_else(|| panic!("{name}"));
+            assert!(text.contains(&format!("@__crosscut_{name}(")), "{name}: {text}");
+        }
+    }
+}
