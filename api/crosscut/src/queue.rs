@@ -38,8 +38,8 @@ fn runtime() -> &'static Runtime {
 /// A sequence of commands on one device, each starting when the one before has completed.
 ///
 /// Kernels are closures. They may capture `Copy` values and use whatever is passed as argument;
-/// [`KernelArg`] has the table. Threads may share a queue. Commands of different queues that use
-/// the same buffer or global wait for one another.
+/// [`KernelArg`] has the table. Threads may share a queue. Commands of different queues that
+/// write the same buffer or global wait for one another; atomics may be used side by side.
 ///
 /// ```
 /// use crosscut::prelude::*;

@@ -252,7 +252,7 @@ pub trait Queue: Send + Sync {
 
 /// The completion of one command.
 pub trait Event: Send + Sync {
-    /// Whether the command has completed, well or badly.
+    /// Whether the command has completed.
     ///
     /// # Errors
     /// The driver's word that the command failed, or its refusal to answer.

@@ -1,6 +1,19 @@
 //! Copies between host memory and memory that native code may use as atomics meanwhile.
 
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Gives bytes that may be padding the values that the machine has there.
+pub(crate) fn settle(bytes: [MaybeUninit<u8>; 8]) -> [u8; 8] {
+    let mut bytes = bytes;
+    // SAFETY: touches nothing. To the compiler, assembly that is given an address may write there: it
+    // stands for one that writes every byte once more as it is.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) bytes.as_mut_ptr(), options(nostack, preserves_flags));
+    }
+    // SAFETY: the assembly has, as far as the language goes, written all eight.
+    bytes.map(|byte| unsafe { byte.assume_init() })
+}
 
 macro_rules! by_width {
     ($width:expr, $size:expr, $plain:expr, |$atomic:ident, $integer:ident, $offset:ident| $copy:block) => {

@@ -181,12 +181,11 @@ impl Uses {
         }
     }
 
-    /// Blocks until no command uses the memory any more.
-    pub(crate) fn wait(&self) {
-        for command in self.write.iter().chain(&self.reads) {
-            // A failed command does not use memory either.
-            let _ = command.event.wait();
-        }
+    /// Blocks until no command uses the memory any more. False if one failed: then those that it was
+    /// to wait for may still run.
+    #[must_use]
+    pub(crate) fn wait(&self) -> bool {
+        self.write.iter().chain(&self.reads).all(|command| command.event.wait().is_ok())
     }
 
     /// The last write.

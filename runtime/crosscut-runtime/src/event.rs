@@ -31,7 +31,7 @@ impl Event {
         self.command.as_ref().map_or(Ok(()), |command| command.wait())
     }
 
-    /// Whether the command has completed, well or badly.
+    /// Whether the command has completed. A kernel that panicked has: waiting tells of it.
     ///
     /// # Errors
     /// The driver's refusal to answer.

@@ -138,7 +138,7 @@ pub(crate) fn instance(
         let failed = |error| Error::driver("initialising a device global", error);
         // SAFETY: the initial bytes are there and never change (see `GlobalHandle::new`), and the
         // allocation lives on: both until the wait below has returned.
-        let event = unsafe { queue.write(&*made.memory, 0, global.initial(), size, &[]) };
+        let event = unsafe { queue.write(made.memory(), 0, global.initial(), size, &[]) };
         event.map_err(failed)?.wait().map_err(failed)?;
         made
     };
@@ -160,7 +160,7 @@ fn native_instance(
         Some(retired) => retired,
         None => allocate(context, MemoryKind::Device, size, global.align)?,
     };
-    let Some(target) = made.memory.host_address() else {
+    let Some(target) = made.memory().host_address() else {
         return Err(Error::invalid(
             "native code on a device without host memory",
             "report this as a bug of Crosscut",
@@ -216,7 +216,7 @@ impl NativeScope<'_> {
         let global = unsafe { GlobalHandle::new(address, size, align, 0) };
         match instance(self.context, global, None).map_err(|error| error.to_string())? {
             Instance::Static | Instance::Empty => Ok(address),
-            Instance::Allocated(allocation) => match allocation.memory.host_address() {
+            Instance::Allocated(allocation) => match allocation.memory().host_address() {
                 Some(host) => Ok(host.as_ptr().cast_const()),
                 None => Err("native code on a device without host memory".into()),
             },

@@ -1,11 +1,13 @@
 //! Launching kernels: native code by address, device code by key.
 
+use std::mem::MaybeUninit;
 use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
     Argument, Extent, NativeEntry, NativeLaunch, NativePanic, NativeQueue, Slot,
 };
 
+use crate::bytes;
 use crate::command::{Access, Command, Outcome};
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
@@ -169,10 +171,10 @@ impl Queue {
     /// Where native code finds an argument; never null, aligned even if it is empty.
     fn native_address(&self, binding: &Binding<'_>) -> Result<*mut u8, Error> {
         let address = match binding.source {
-            Source::Buffer(buffer) => buffer.allocation().and_then(|it| it.memory.host_address()),
+            Source::Buffer(buffer) => buffer.allocation().and_then(|it| it.memory().host_address()),
             Source::Global(global) => match global::instance(self.context(), global, None)? {
                 Instance::Static => return Ok(global.address().cast_mut()),
-                Instance::Allocated(allocation) => allocation.memory.host_address(),
+                Instance::Allocated(allocation) => allocation.memory().host_address(),
                 Instance::Empty => None,
             },
         };
@@ -198,10 +200,18 @@ impl Queue {
             definition.name,
         )?;
         let memories = self.memories(bindings, &kernel)?;
-        let record = match kernel.has_record {
-            true => Some(context.inner().records.take(context, &*self.adapter)?),
+        // From here on the watch gives the record back, whatever happens.
+        let watch = match kernel.has_record {
+            true => Some(Watch::new(
+                context.inner().records.take(context, &*self.adapter)?,
+                Arc::clone(&self.adapter),
+                context.clone(),
+                Arc::clone(&kernel),
+                space,
+            )),
             false => None,
         };
+        let record = watch.as_ref().map(Watch::record);
 
         // SAFETY: the caller promises a closure of that size there.
         let values = unsafe { values(definition, captures, &kernel, bindings) }?;
@@ -212,15 +222,15 @@ impl Queue {
                 Bound::Address { slot } => {
                     let memory = memories.get(*slot).ok_or_else(|| unknown_slot(&kernel))?;
                     let allocation = memory.as_deref().map_or_else(|| context.spare(), Ok)?;
-                    Argument::Memory { memory: &*allocation.memory, offset: 0 }
+                    Argument::Memory { memory: allocation.memory(), offset: 0 }
                 }
                 Bound::Global(allocation) => {
-                    Argument::Memory { memory: &*allocation.memory, offset: 0 }
+                    Argument::Memory { memory: allocation.memory(), offset: 0 }
                 }
-                Bound::Nothing => Argument::Memory { memory: &*context.spare()?.memory, offset: 0 },
+                Bound::Nothing => Argument::Memory { memory: context.spare()?.memory(), offset: 0 },
                 Bound::Record => match &record {
                     Some(record) => {
-                        Argument::Memory { memory: &*record.block.memory, offset: record.offset }
+                        Argument::Memory { memory: record.block.memory(), offset: record.offset }
                     }
                     None => return Err(unknown_slot(&kernel)),
                 },
@@ -231,16 +241,7 @@ impl Queue {
         let bound = bound.filter_map(|(memory, binding)| Some((memory.as_ref()?, binding.access)));
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
         let uses: Vec<(&Arc<Allocation>, Access)> = bound.chain(hidden).collect();
-        let outcome = match &record {
-            Some(record) => Outcome::Watched(Watch::new(
-                record.clone(),
-                Arc::clone(&self.adapter),
-                context.clone(),
-                Arc::clone(&kernel),
-                space,
-            )),
-            None => Outcome::Settled,
-        };
+        let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);
         let command = self.submit(&uses, outcome, |after| {
             // SAFETY: the arguments were made from the kernel's own parameter list. Dropping an
             // allocation waits for the commands in its uses, where this one is noted; a record is
@@ -336,13 +337,13 @@ unsafe fn values(
     for parameter in &kernel.parameters {
         values.push(match *parameter {
             Bound::Captures { word } => {
-                let mut bytes = [0; 8];
+                let mut bytes = [MaybeUninit::new(0u8); 8];
                 let start = word.saturating_mul(8);
                 let count = definition.captures_size.saturating_sub(start).min(8);
-                // SAFETY: `start + count` is at most the closure's size. Copying a closure's
-                // bytes untyped is fine, be some of them padding.
-                unsafe { bytes.as_mut_ptr().copy_from(captures.wrapping_add(start), count) };
-                bytes
+                let target = bytes.as_mut_ptr().cast::<u8>();
+                // SAFETY: `start + count` is at most the closure's size, and `count` at most 8.
+                unsafe { target.copy_from(captures.wrapping_add(start), count) };
+                bytes::settle(bytes)
             }
             Bound::Length { slot } => {
                 let binding = bindings.get(slot).ok_or_else(|| unknown_slot(kernel))?;

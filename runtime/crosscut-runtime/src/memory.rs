@@ -1,6 +1,7 @@
 //! Device memory: allocations and buffers.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,13 +13,17 @@ use crate::{Error, ErrorKind};
 
 /// An allocation that knows who uses it. Dropping it waits for them.
 pub(crate) struct Allocation {
-    pub(crate) memory: Box<dyn adapter::Memory>,
+    memory: ManuallyDrop<Box<dyn adapter::Memory>>,
     uses: Mutex<Uses>,
 }
 
 impl Allocation {
     pub(crate) fn new(memory: Box<dyn adapter::Memory>) -> Arc<Self> {
-        Arc::new(Self { memory, uses: Mutex::default() })
+        Arc::new(Self { memory: ManuallyDrop::new(memory), uses: Mutex::default() })
+    }
+
+    pub(crate) fn memory(&self) -> &dyn adapter::Memory {
+        &**self.memory
     }
 
     pub(crate) fn uses(&self) -> MutexGuard<'_, Uses> {
@@ -28,7 +33,13 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        self.uses().wait();
+        if !self.uses().wait() {
+            // A command failed, perhaps because one that it waited for did, and others that it waited
+            // for may still run. Memory that somebody may touch is not freed.
+            return;
+        }
+        // SAFETY: nobody uses `memory` after this, the last thing that a value of this type does.
+        unsafe { ManuallyDrop::drop(&mut self.memory) };
     }
 }
 
@@ -64,7 +75,7 @@ impl Buffer {
     /// Its size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.allocation.as_ref().map_or(0, |allocation| allocation.memory.size().get())
+        self.allocation.as_ref().map_or(0, |allocation| allocation.memory().size().get())
     }
 }
 

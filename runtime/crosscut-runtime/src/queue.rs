@@ -95,7 +95,9 @@ impl Queue {
         let Some(allocation) = buffer.allocation() else { return Ok(Event::nothing()) };
         let command = self.submit(&[(allocation, Access::Write)], Outcome::Settled, |after| {
             // SAFETY: dropping the allocation waits for this command, which is noted in its uses.
-            unsafe { self.adapter.fill(&*allocation.memory, 0, 0, allocation.memory.size(), after) }
+            unsafe {
+                self.adapter.fill(allocation.memory(), 0, 0, allocation.memory().size(), after)
+            }
         });
         command.map(Event::of).map_err(|error| Error::driver("filling a buffer", error))
     }
@@ -141,7 +143,8 @@ impl Queue {
         let (Some(allocation), Some(size)) = (buffer.allocation(), NonZeroUsize::new(size)) else {
             return self.settle_pending();
         };
-        if let (true, Some(source)) = (self.context.is_native(), allocation.memory.host_address()) {
+        if let (true, Some(source)) = (self.context.is_native(), allocation.memory().host_address())
+        {
             // SAFETY: both have `size` bytes by the caller's promise and the check above. Native
             // kernels run while somebody lends the buffer to them: for writing not now, because
             // it is borrowed here; otherwise at most as atomics.
@@ -218,9 +221,9 @@ impl Queue {
         let command = self.submit(&[(allocation, Access::Read)], Outcome::Settled, |after| {
             // SAFETY: the target is the caller's for the size, and the wait below comes before it
             // gets it back; the allocation is kept by the caller's reference.
-            unsafe { self.adapter.read(&*allocation.memory, 0, target, size, after) }
+            unsafe { self.adapter.read(allocation.memory(), 0, target, size, after) }
         });
-        command.map_err(failed)?.event.wait().map_err(failed)?;
+        self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
         // Whoever wrote it, on whichever queue, has completed: what it says comes first.
         if let Some(writer) = writer {
             writer.wait_and_tell()?;
@@ -237,9 +240,17 @@ impl Queue {
         let failed = |error| Error::driver("copying to the device", error);
         let command = self.submit(&[(allocation, Access::Write)], Outcome::Settled, |after| {
             // SAFETY: as in `read_allocation`, the other way round.
-            unsafe { self.adapter.write(&*allocation.memory, 0, source, size, after) }
+            unsafe { self.adapter.write(allocation.memory(), 0, source, size, after) }
         });
-        command.map_err(failed)?.event.wait().map_err(failed)
+        self.wait_for_copy(&command.map_err(failed)?).map_err(failed)
+    }
+
+    /// Blocks until a copy has ended, before the caller gets its memory back.
+    fn wait_for_copy(&self, command: &Arc<Command>) -> Result<(), DriverError> {
+        command.event.wait().inspect_err(|_| {
+            // The wait may have failed and not the copy: the whole queue is the next thing to ask.
+            let _ = self.adapter.wait();
+        })
     }
 
     /// Submits a command after everything on other queues that uses the same memory, and notes it
@@ -330,7 +341,7 @@ fn native_address(context: &Context, global: GlobalHandle, instance: &Instance) 
     match instance {
         Instance::Static => Some(global.address().cast_mut()),
         Instance::Allocated(allocation) if context.is_native() => {
-            allocation.memory.host_address().map(|address| address.as_ptr())
+            allocation.memory().host_address().map(|address| address.as_ptr())
         }
         _ => None,
     }

@@ -77,14 +77,14 @@ fn zero(
     size: NonZeroUsize,
     queue: &dyn adapter::Queue,
 ) -> Result<(), DriverError> {
-    match block.memory.host_address() {
+    match block.memory().host_address() {
         Some(address) => {
             // SAFETY: `offset` and `size` are inside the block, which no command uses there.
             unsafe { address.as_ptr().wrapping_add(offset).write_bytes(0, size.get()) };
             Ok(())
         }
         // SAFETY: the caller's borrow keeps the block until the wait has returned.
-        None => unsafe { queue.fill(&*block.memory, offset, 0, size, &[]) }?.wait(),
+        None => unsafe { queue.fill(block.memory(), offset, 0, size, &[]) }?.wait(),
     }
 }
 
@@ -97,6 +97,11 @@ impl Watch {
         space: Space,
     ) -> Self {
         Self { record, queue, context, kernel, space }
+    }
+
+    /// The record, as the kernel is given it.
+    pub(crate) fn record(&self) -> Record {
+        self.record.clone()
     }
 
     /// Whether nothing panicked. The command has completed.
@@ -124,7 +129,7 @@ impl Watch {
         let Record { block, offset } = &self.record;
         let mut words = [0u64; 4];
         let target = words.as_mut_ptr().cast::<u8>();
-        match block.memory.host_address() {
+        match block.memory().host_address() {
             Some(address) => {
                 let source = address.as_ptr().wrapping_add(*offset).cast::<[u64; 4]>();
                 // SAFETY: inside the block, aligned to its stride; the device, done by now, wrote
@@ -134,7 +139,7 @@ impl Watch {
             None => {
                 // SAFETY: `words` and the block stay until the wait has returned.
                 let event =
-                    unsafe { self.queue.read(&*block.memory, *offset, target, RECORD_SIZE, &[]) };
+                    unsafe { self.queue.read(block.memory(), *offset, target, RECORD_SIZE, &[]) };
                 event?.wait()?;
             }
         }

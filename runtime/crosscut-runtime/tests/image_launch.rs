@@ -255,3 +255,31 @@ fn a_failed_launch_leaves_everything_usable() {
     launch(&queue, || 11, 1, &[bind(&y, Access::Write)]).unwrap();
     assert_eq!(download(&queue, &y).unwrap(), [5]);
 }
+
+#[test]
+fn memory_of_a_command_that_failed_is_not_freed_under_those_it_waited_for() {
+    register(vec![kernel(412, "lost", vec![Address { slot: 0 }])], 0);
+    let mock = Mock::new();
+    mock.define_kernel("lost", |_| ());
+    let queue = queue(&device(&mock));
+    let x = upload(&queue, &[0]);
+    launch(&queue, || 412, 1, &[bind(&x, Access::Write)]).unwrap();
+    let lost =
+        DriverError { kind: DriverErrorKind::DeviceLost, call: "mockWait", code: -14, log: None };
+    mock.fail(Operation::EventWait, 0, lost);
+    drop(x);
+    assert!(!mock.log().iter().any(|call| matches!(call, Call::Free { .. })), "{:?}", mock.log());
+}
+
+#[test]
+fn a_copy_whose_wait_failed_is_waited_for_with_its_queue() {
+    let mock = Mock::new();
+    let queue = queue(&device(&mock));
+    let x = upload(&queue, &[7]);
+    mock.clear_log();
+    let lost =
+        DriverError { kind: DriverErrorKind::DeviceLost, call: "mockWait", code: -14, log: None };
+    mock.fail(Operation::EventWait, 0, lost);
+    assert_eq!(download(&queue, &x).unwrap_err().kind(), ErrorKind::DeviceLost);
+    assert!(mock.log().iter().any(|call| matches!(call, Call::QueueWait { .. })));
+}
