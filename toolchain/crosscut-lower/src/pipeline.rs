@@ -230,7 +230,18 @@ impl Lowering<'_> {
             kernel: display_name.to_owned(),
             reason: format!("it needs {reason}"),
         })?;
-        let module = Module::from_text(self.llvm, &ir.only(&[&format!("@{name}")]).print())?;
+        let ir = ir.only(&[&format!("@{name}")]);
+        if let Some(symbol) = legalise::self_reference(&ir) {
+            return Err(LowerError::Kernel {
+                kernel: display_name.to_owned(),
+                reason: format!(
+                    "the constant `{}` contains its own address, which SPIR-V cannot say; \
+                     refer to the element by its index",
+                    names::display(symbol.trim_start_matches('@'))
+                ),
+            });
+        }
+        let module = Module::from_text(self.llvm, &ir.print())?;
         verify(&module, "emit")?;
         self.dump.write("emit", Some(name), || module.print());
         let payload = module.emit_apart(&TargetMachine::new(self.llvm, DEVICE_TRIPLE)?)?;

@@ -7,6 +7,8 @@
 //! `call { i32, i1 } @llvm.smul.with.overflow.i32(i32 %a, i32 %b)` becomes
 //! `call { i32, i1 } @__crosscut_smul.with.overflow.i32(i32 %a, i32 %b)`.
 
+use std::collections::{HashMap, HashSet};
+
 use super::library;
 use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
@@ -41,6 +43,12 @@ pub(crate) fn run(ir: &mut Ir) {
                 (token == "nonlazybind").then(|| "nounwind".to_owned())
             });
         }
+        if item.kind == Kind::Variable {
+            // Padding: the SPIR-V writer stops at a constant that leaves part of itself open.
+            item.lines[0] = replace_tokens(&item.lines[0], |token| {
+                matches!(token, "undef" | "poison").then(|| "zeroinitializer".to_owned())
+            });
+        }
         if item.kind == Kind::Declaration
             && let Some(name) = renamed(&item.name)
         {
@@ -72,6 +80,32 @@ fn legalise(line: &str) -> Option<String> {
         }
         _ => Some(line.to_owned()),
     }
+}
+
+/// A constant that contains its own address, directly or through others: SPIR-V has no way to write
+/// one.
+pub(crate) fn self_reference(ir: &Ir) -> Option<&str> {
+    let variables: HashMap<&str, &Item> = ir
+        .items
+        .iter()
+        .filter(|item| item.kind == Kind::Variable)
+        .map(|item| (item.name.as_str(), item))
+        .collect();
+    variables.keys().copied().find(|&name| {
+        let (mut seen, mut queue) = (HashSet::new(), vec![name]);
+        while let Some(next) = queue.pop() {
+            let mentioned = variables[next].lines[0].as_str();
+            for (_, token) in tokens(mentioned).skip(1) {
+                if token == name {
+                    return true;
+                }
+                if variables.contains_key(token) && seen.insert(token) {
+                    queue.push(token);
+                }
+            }
+        }
+        false
+    })
 }
 
 /// The name of the function that stands in for a symbol.
@@ -188,6 +222,24 @@ mod tests {
             ir.print(),
             "declare double @_Z4sinhd(double) #0\nattributes #0 = { willreturn nounwind }\n"
         );
+    }
+
+    #[test]
+    fn padding_of_constants_is_zero() {
+        let mut ir = Ir::parse("@c = constant <{ i8, [7 x i8] }> <{ i8 1, [7 x i8] undef }>\n");
+        run(&mut ir);
+        assert_eq!(
+            ir.print(),
+            "@c = constant <{ i8, [7 x i8] }> <{ i8 1, [7 x i8] zeroinitializer }>\n"
+        );
+    }
+
+    #[test]
+    fn a_constant_that_points_to_itself_is_found() {
+        let chain = "@a = constant ptr @b\n@b = constant ptr @c\n@c = constant i8 1\n";
+        assert_eq!(self_reference(&Ir::parse(chain)), None);
+        let ring = "@a = constant ptr @b\n@b = constant ptr @b\n";
+        assert_eq!(self_reference(&Ir::parse(ring)), Some("@b"));
     }
 
     #[test]
