@@ -35,14 +35,10 @@ impl<'a> DebugInfo<'a> {
     pub(crate) fn frames(&self, location: &str) -> Vec<Frame> {
         let mut frames = Vec::new();
         let mut next = Some(location);
-        while let Some(line) = next.and_then(|name| self.metadata.get(name).copied()) {
-            if let Some(frame) = self.frame(line) {
-                frames.push(frame);
-            }
+        for _ in 0..MOST_FRAMES {
+            let Some(line) = next.and_then(|name| self.metadata.get(name).copied()) else { break };
+            frames.extend(self.frame(line));
             next = field(line, "inlinedAt");
-            if frames.len() > MOST_FRAMES {
-                break;
-            }
         }
         frames
     }

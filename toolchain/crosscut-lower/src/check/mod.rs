@@ -97,29 +97,43 @@ fn problems(ir: &Ir, entry: &str) -> Vec<(Problem, Option<String>)> {
         return problems;
     }
     for function in functions {
-        let globals = outline::used_globals(function);
-        let symbols: BTreeSet<&str> =
-            globals.iter().flatten().map(|global| global.symbol.as_str()).collect();
-        for line in &function.lines[1..] {
-            if let Some(problem) = problem_of(ir, &symbols, line) {
-                problems.push((problem, location_of(line)));
-            }
-        }
-        for line in captures::followed(function) {
-            problems.push((Problem::Captured, location_of(line)));
-        }
-        for line in flow::divergent_barriers(function) {
-            problems.push((Problem::Barrier, location_of(line)));
-        }
-        if let Err(reason) = globals {
-            let hook = function.lines.iter().find(|line| line.contains(hooks::GLOBAL_ADDRESS));
-            problems
-                .push((Problem::GlobalAddress { reason }, hook.and_then(|line| location_of(line))));
-        }
+        problems.extend(problems_of(ir, function));
     }
     // What is allocated is freed: one cause, told once.
     if problems.iter().any(|(problem, _)| *problem == Problem::Heap) {
         problems.retain(|(problem, _)| *problem != Problem::Free);
+    }
+    problems
+}
+
+/// The problems of one function.
+fn problems_of(ir: &Ir, function: &Item) -> Vec<(Problem, Option<String>)> {
+    let globals = outline::used_globals(function);
+    let symbols: BTreeSet<&str> =
+        globals.iter().flatten().map(|global| global.symbol.as_str()).collect();
+    let mut problems = Vec::new();
+    for line in &function.lines[1..] {
+        if let Some(problem) = problem_of(ir, &symbols, line) {
+            problems.push((problem, location_of(line)));
+        }
+    }
+    for line in captures::followed(function) {
+        problems.push((Problem::Captured, location_of(line)));
+    }
+    for line in flow::divergent_barriers(function) {
+        problems.push((Problem::Barrier, location_of(line)));
+    }
+    if let Err(reason) = globals {
+        let hook = function.lines.iter().find(|line| line.contains(hooks::GLOBAL_ADDRESS));
+        let location = hook.and_then(|line| location_of(line));
+        // Which statics are device globals is not known then, and what looks like a captured
+        // reference at the same place is this one.
+        problems.retain(|(problem, place)| match problem {
+            Problem::Static { .. } => false,
+            Problem::Captured => *place != location,
+            _ => true,
+        });
+        problems.push((Problem::GlobalAddress { reason }, location));
     }
     problems
 }

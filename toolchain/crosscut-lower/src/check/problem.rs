@@ -60,6 +60,7 @@ impl Problem {
             _ if symbol.contains("__rust_dealloc") || symbol == "free" => Self::Free,
             _ if allocates.iter().any(|name| symbol.contains(name)) => Self::Heap,
             _ if matches!(symbol, "malloc" | "calloc" | "realloc") => Self::Heap,
+            Some("alloc") if path.contains("dealloc") || path.contains("drop") => Self::Free,
             Some("alloc") => Self::Heap,
             Some("std") if plain.starts_with("std::thread::local") => Self::ThreadLocal,
             Some("std") if plain.contains("thread_local") => Self::ThreadLocal,
