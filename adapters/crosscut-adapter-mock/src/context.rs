@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    CodeForm, Context, DriverError, DriverErrorKind, Memory, MemoryKind, Program, Queue,
-    QueueOptions,
+    CodeForm, Context, DriverError, DriverErrorKind, Memory, MemoryKind, Program, ProgramBinaries,
+    Queue, QueueOptions,
 };
 
 use crate::engine::Engine;
@@ -16,6 +16,9 @@ use crate::queue::MockQueue;
 
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
+
+/// What the bytes of a built program begin with; its code follows.
+const BINARY_MAGIC: &[u8] = b"mock binary\n";
 
 pub(crate) struct MockContext {
     pub(crate) engine: Arc<Engine>,
@@ -56,10 +59,39 @@ impl Context for MockContext {
             return Err(self.engine.refuse(Operation::Build, DriverErrorKind::Build, log));
         }
         self.engine.record(Operation::Build, || Call::Build { length: code.len() })?;
-        Ok(Box::new(MockProgram { engine: Arc::clone(&self.engine) }))
+        Ok(Box::new(MockProgram { engine: Arc::clone(&self.engine), code: code.to_vec() }))
     }
 
     fn argument_alignment(&self) -> usize {
         self.engine.argument_alignment()
+    }
+
+    fn as_caching(&self) -> Option<&dyn ProgramBinaries> {
+        Some(self)
+    }
+}
+
+impl ProgramBinaries for MockContext {
+    fn build_identity(&self) -> String {
+        "mock".to_owned()
+    }
+
+    fn binary(&self, program: &dyn Program) -> Result<Vec<u8>, DriverError> {
+        let Some(program) = program.as_any().downcast_ref::<MockProgram>() else {
+            panic!("the runtime hands over only programs of the same context");
+        };
+        let binary = [BINARY_MAGIC, &program.code].concat();
+        self.engine.record(Operation::Binary, || Call::Binary { length: binary.len() })?;
+        Ok(binary)
+    }
+
+    fn build_binary(&self, binary: &[u8]) -> Result<Box<dyn Program>, DriverError> {
+        let operation = Operation::BuildBinary;
+        let Some(code) = binary.strip_prefix(BINARY_MAGIC) else {
+            let log = "this is no binary of the mock";
+            return Err(self.engine.refuse(operation, DriverErrorKind::Build, log));
+        };
+        self.engine.record(operation, || Call::BuildBinary { length: binary.len() })?;
+        Ok(Box::new(MockProgram { engine: Arc::clone(&self.engine), code: code.to_vec() }))
     }
 }

@@ -44,6 +44,16 @@ pub enum Call {
         /// The length of its code in bytes.
         length: usize,
     },
+    /// A built program was asked for its bytes.
+    Binary {
+        /// How many they are.
+        length: usize,
+    },
+    /// A program was made from such bytes.
+    BuildBinary {
+        /// How many they are.
+        length: usize,
+    },
     /// A kernel was asked for.
     Kernel {
         /// Its name.
@@ -160,6 +170,10 @@ pub enum Operation {
     CreateQueue,
     /// Building a program.
     Build,
+    /// Asking a built program for its bytes.
+    Binary,
+    /// Making a program from such bytes.
+    BuildBinary,
     /// Finding a kernel.
     Kernel,
     /// Launching a kernel.
@@ -187,6 +201,8 @@ impl Operation {
             Self::Allocate => "mockAllocate",
             Self::CreateQueue => "mockCreateQueue",
             Self::Build => "mockBuild",
+            Self::Binary => "mockBinary",
+            Self::BuildBinary => "mockBuildBinary",
             Self::Kernel => "mockKernel",
             Self::Launch => "mockLaunch",
             Self::Write => "mockWrite",

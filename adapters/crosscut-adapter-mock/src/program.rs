@@ -61,6 +61,8 @@ impl Launch<'_> {
 
 pub(crate) struct MockProgram {
     pub(crate) engine: Arc<Engine>,
+    /// What it was built from.
+    pub(crate) code: Vec<u8>,
 }
 
 impl Program for MockProgram {
@@ -72,6 +74,10 @@ impl Program for MockProgram {
         let name = name.to_owned();
         self.engine.record(Operation::Kernel, || Call::Kernel { name: name.clone() })?;
         Ok(Box::new(MockKernel { name, body }))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -5,7 +5,8 @@ use std::ops::Deref;
 use std::sync::{Arc, Once};
 
 use crosscut_adapter_api::{
-    CodeForm, Context, DriverError, Memory, MemoryKind, Program, Queue, QueueOptions,
+    CodeForm, Context, DriverError, Memory, MemoryKind, Program, ProgramBinaries, Queue,
+    QueueOptions,
 };
 
 use crate::device::ClDevice;
@@ -46,7 +47,7 @@ impl Drop for ContextHandle {
 }
 
 /// A context as the contract has it.
-pub(crate) struct ClContext(Arc<ContextHandle>);
+pub(crate) struct ClContext(pub(crate) Arc<ContextHandle>);
 
 impl ClContext {
     pub(crate) fn create(device: &Arc<ClDevice>) -> Result<Self, DriverError> {
@@ -93,5 +94,9 @@ impl Context for ClContext {
 
     fn argument_alignment(&self) -> usize {
         if self.0.usm.is_some() { 1 } else { self.0.base_alignment }
+    }
+
+    fn as_caching(&self) -> Option<&dyn ProgramBinaries> {
+        Some(self)
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct ClDevice {
     pub(crate) base_alignment: usize,
     /// What programs are built with.
     pub(crate) build_options: &'static CStr,
-    info: DeviceInfo,
+    pub(crate) info: DeviceInfo,
 }
 
 // SAFETY: the only raw pointer is a `cl_device_id`, and OpenCL 3.0, appendix A.2, says: "All OpenCL

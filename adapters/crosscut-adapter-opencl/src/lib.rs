@@ -15,9 +15,11 @@
 //!   are one step under a lock of the kernel.
 //! - OpenCL's dimension 0 is the fastest, Crosscut's the slowest: a launch reverses them, and device
 //!   code asks for dimension `D - 1 - d` where Crosscut says `d` of `D`.
+//! - A built program is turned into bytes and back by `binaries`.
 //! - A command is flushed as it is submitted, so that nobody waits for one that never started.
 
 mod arguments;
+mod binaries;
 mod context;
 mod device;
 mod error;

@@ -12,10 +12,10 @@ use crate::error::{check, error};
 use crate::exit;
 use crate::sys::{self, Handle};
 
-/// A `cl_program`, built. Its kernels share it; the last one releases it.
-struct ProgramHandle {
-    context: Arc<ContextHandle>,
-    raw: Handle,
+/// A `cl_program`. Its kernels share it; the last one releases it.
+pub(crate) struct ProgramHandle {
+    pub(crate) context: Arc<ContextHandle>,
+    pub(crate) raw: Handle,
 }
 
 // SAFETY: the raw pointer is a `cl_program`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API
@@ -34,14 +34,13 @@ impl Drop for ProgramHandle {
 }
 
 /// A program as the contract has it.
-pub(crate) struct ClProgram(Arc<ProgramHandle>);
+pub(crate) struct ClProgram(pub(crate) Arc<ProgramHandle>);
 
 impl ClProgram {
     /// Builds SPIR-V, which the runtime has checked: drivers crash on what they do not expect.
     pub(crate) fn build(context: &Arc<ContextHandle>, code: &[u8]) -> Result<Self, DriverError> {
         const CREATE: &str = "clCreateProgramWithIL";
-        const BUILD: &str = "clBuildProgram";
-        let _alive = exit::enter(BUILD)?;
+        let _alive = exit::enter(CREATE)?;
         let Some(create) = context.create_program else {
             panic!("the runtime builds only forms that a device lists");
         };
@@ -54,12 +53,19 @@ impl ClProgram {
             sys::CL_INVALID_VALUE => DriverError { kind: DriverErrorKind::Build, ..refusal },
             _ => refusal,
         })?;
-        let program = ProgramHandle { context: Arc::clone(context), raw };
+        Self::finish(ProgramHandle { context: Arc::clone(context), raw })
+    }
+
+    /// Builds a program that was created from code of whatever form.
+    pub(crate) fn finish(program: ProgramHandle) -> Result<Self, DriverError> {
+        const BUILD: &str = "clBuildProgram";
+        let context = &program.context;
+        let _alive = exit::enter(BUILD)?;
         // SAFETY: the program is alive, the device is its context's, the options are terminated,
         // and without a callback the call returns when the build has ended.
         let status = unsafe {
             (context.api.clBuildProgram)(
-                raw,
+                program.raw,
                 1,
                 &raw const context.id,
                 context.build_options.as_ptr(),
@@ -110,6 +116,10 @@ impl Program for ClProgram {
         let kernel = ClKernel { program: Arc::clone(&self.0), raw, arguments: Mutex::default() };
         kernel.allow_indirect_access()?;
         Ok(Box::new(kernel))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

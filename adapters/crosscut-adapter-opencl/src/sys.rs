@@ -59,6 +59,8 @@ pub(crate) const CL_MEM_READ_WRITE: u64 = 1;
 pub(crate) const CL_MEM_ALLOC_HOST_PTR: u64 = 1 << 4;
 pub(crate) const CL_BUFFER_CREATE_TYPE_REGION: u32 = 0x1220;
 
+pub(crate) const CL_PROGRAM_BINARY_SIZES: u32 = 0x1165;
+pub(crate) const CL_PROGRAM_BINARIES: u32 = 0x1166;
 pub(crate) const CL_PROGRAM_BUILD_LOG: u32 = 0x1183;
 pub(crate) const CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL: u32 = 0x4200;
 pub(crate) const CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL: u32 = 0x4201;
@@ -140,9 +142,13 @@ entry_points! {
         fn clCreateBuffer(Handle, u64, usize, *mut c_void, *mut i32) -> Handle;
         fn clCreateSubBuffer(Handle, u64, u32, *const c_void, *mut i32) -> Handle;
         fn clReleaseMemObject(Handle) -> i32;
+        fn clCreateProgramWithBinary(
+            Handle, u32, *const Handle, *const usize, *const *const u8, *mut i32, *mut i32,
+        ) -> Handle;
         fn clBuildProgram(
             Handle, u32, *const Handle, *const c_char, *const c_void, *mut c_void,
         ) -> i32;
+        fn clGetProgramInfo(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
         fn clGetProgramBuildInfo(Handle, Handle, u32, usize, *mut c_void, *mut usize) -> i32;
         fn clReleaseProgram(Handle) -> i32;
         fn clCreateKernel(Handle, *const c_char, *mut i32) -> Handle;

@@ -184,3 +184,46 @@ fn division_is_rounded_as_rust_rounds_it() {
         }
     }
 }
+
+#[test]
+fn a_program_made_from_the_bytes_of_another_does_the_same() {
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        let binary = {
+            let program = context.build(CodeForm::Spirv64, kernels()).unwrap();
+            context.as_caching().unwrap().binary(&*program).unwrap()
+        };
+        assert!(!binary.is_empty());
+        // Another context, as in another process.
+        let context = device.create_context().unwrap();
+        let program = context.as_caching().unwrap().build_binary(&binary).unwrap();
+        assert_eq!(program.kernel("no such kernel").err().unwrap().kind, DriverErrorKind::Build);
+        let kernel = program.kernel("store_value").unwrap();
+        let memory = context.allocate(MemoryKind::Device, bytes(8), 8).unwrap();
+        let queue = context.create_queue(&QueueOptions::default()).unwrap();
+        let value = 7_u64.to_ne_bytes();
+        let arguments = [Argument::Memory { memory: &*memory, offset: 0 }, Argument::Value(&value)];
+        let extent = Extent { dimensions: 1, size: [1, 1, 1] };
+        // SAFETY: the arguments fit `store_value`, and the memory lives until the wait below.
+        unsafe { queue.launch(&*kernel, extent, &arguments, &[]) }.unwrap();
+        let mut found = [0_u8; 8];
+        // SAFETY: the buffer is writable for its length and lives until the wait.
+        let read = unsafe { queue.read(&*memory, 0, found.as_mut_ptr(), bytes(8), &[]) };
+        read.unwrap().wait().unwrap();
+        assert_eq!(found, value);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_program_are_refused_and_the_context_stays_usable() {
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        let caching = context.as_caching().unwrap();
+        for nonsense in [&b"no program"[..], &[0; 4096]] {
+            let refusal = caching.build_binary(nonsense).err();
+            let Some(refusal) = refusal else { panic!("nonsense became a program") };
+            assert!(refusal.call.starts_with("cl") && refusal.code != 0, "{refusal}");
+        }
+        context.build(CodeForm::Spirv64, kernels()).unwrap();
+    }
+}

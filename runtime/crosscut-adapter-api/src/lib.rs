@@ -14,6 +14,7 @@
 //! - **A failed call changes nothing** that another object could notice.
 //! - Optional abilities are separate traits, reached by an `as_...` method that answers `None`.
 
+mod binaries;
 mod error;
 mod info;
 mod native;
@@ -23,6 +24,7 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+pub use binaries::ProgramBinaries;
 pub use error::{Absence, DriverError, DriverErrorKind};
 pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind};
 pub use native::{NativeEntry, NativeLaunch, NativeOutcome, NativePanic, NativeQueue, Slot};
@@ -83,6 +85,11 @@ pub trait Context: Send + Sync {
     fn argument_alignment(&self) -> usize {
         1
     }
+
+    /// Turning built programs into bytes and back, where the driver can.
+    fn as_caching(&self) -> Option<&dyn ProgramBinaries> {
+        None
+    }
 }
 
 /// Where memory lives.
@@ -117,6 +124,9 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// [`DriverErrorKind::Build`] if the program has none of that name.
     fn kernel(&self, name: &str) -> Result<Box<dyn Kernel>, DriverError>;
+
+    /// For the adapter to find its own type again.
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// A kernel of a built program. It keeps its program alive.
