@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crosscut_adapter_api::DeviceKind;
 use crosscut_adapter_api::{self as adapter, Absence, Adapter, Backend, CodeForm, DeviceInfo};
 
+use crate::cache::ProgramCache;
 use crate::context::Context;
 use crate::selector::Selector;
 use crate::{Error, ErrorKind, registry};
@@ -21,6 +22,7 @@ pub struct Runtime {
 
 struct Listed {
     adapter: Arc<dyn Adapter>,
+    cache: ProgramCache,
     /// Asked for once, and only if somebody wants to know: it loads the driver.
     devices: OnceLock<Result<Vec<Device>, Absence>>,
 }
@@ -33,6 +35,7 @@ struct Inner {
     device: Arc<dyn adapter::Device>,
     backend: Backend,
     index: usize,
+    cache: ProgramCache,
     context: OnceLock<Context>,
 }
 
@@ -43,14 +46,15 @@ struct Chosen {
 }
 
 impl Runtime {
-    /// A runtime over these adapters, with the selector in the environment. No adapter is asked for
-    /// anything yet.
+    /// A runtime over these adapters, with the selector and the cache in the environment. No adapter
+    /// is asked for anything yet.
     #[must_use]
     pub fn new(adapters: Vec<Arc<dyn Adapter>>) -> Self {
-        Self::over(adapters, from_environment())
+        Self::over(adapters, from_environment()).with_cache(ProgramCache::from_environment())
     }
 
-    /// A runtime over these adapters with this selector; all devices for an empty one.
+    /// A runtime over these adapters with this selector, all devices for an empty one; it keeps no
+    /// built programs between runs.
     #[must_use]
     pub fn with_selector(adapters: Vec<Arc<dyn Adapter>>, selector: &str) -> Self {
         let text = selector.trim().to_owned();
@@ -58,8 +62,18 @@ impl Runtime {
     }
 
     fn over(adapters: Vec<Arc<dyn Adapter>>, chosen: Option<Chosen>) -> Self {
-        let listed = |adapter| Listed { adapter, devices: OnceLock::new() };
+        let cache = ProgramCache::off;
+        let listed = |adapter| Listed { adapter, cache: cache(), devices: OnceLock::new() };
         Self { adapters: adapters.into_iter().map(listed).collect(), chosen }
+    }
+
+    /// The same, with built programs kept there between runs.
+    #[must_use]
+    pub fn with_cache(mut self, cache: ProgramCache) -> Self {
+        for listed in &mut self.adapters {
+            listed.cache = cache.clone();
+        }
+        self
     }
 
     /// The devices that the selector in the environment accepts; all without one.
@@ -174,7 +188,8 @@ impl Listed {
         self.devices.get_or_init(|| {
             let backend = self.adapter.backend();
             let listed = |(index, device)| {
-                Device(Arc::new(Inner { device, backend, index, context: OnceLock::new() }))
+                let (cache, context) = (self.cache.clone(), OnceLock::new());
+                Device(Arc::new(Inner { device, backend, index, cache, context }))
             };
             Ok(self.adapter.devices()?.into_iter().enumerate().map(listed).collect())
         })
@@ -239,6 +254,11 @@ impl Device {
 
     pub(crate) fn adapter(&self) -> &dyn adapter::Device {
         &*self.0.device
+    }
+
+    /// Where programs built for it are kept.
+    pub(crate) fn cache(&self) -> &ProgramCache {
+        &self.0.cache
     }
 
     /// Whether it runs native code.

@@ -5,7 +5,8 @@
 //! 1. `queue` and `launch` check ranges and arguments.
 //! 2. On the host CPU the kernel runs as native code, before the call returns.
 //! 3. Elsewhere `program` finds the kernel in the images that `registry` was given before `main`,
-//!    checks and builds them once per context, and `global` makes the instances it uses.
+//!    checks and builds them once per context, or has `cache` load what an earlier run built, and
+//!    `global` makes the instances it uses.
 //! 4. `command` orders it after whatever else uses the same memory.
 //! 5. Whoever waits learns of a panic from the `record` the kernel wrote.
 //!
@@ -16,6 +17,7 @@
 //!   the event has told it, queues do not.
 
 mod bytes;
+mod cache;
 mod command;
 mod context;
 mod device;
@@ -31,6 +33,7 @@ mod record;
 mod registry;
 mod selector;
 
+pub use cache::ProgramCache;
 pub use command::Access;
 pub use context::Context;
 pub use crosscut_adapter_api::{

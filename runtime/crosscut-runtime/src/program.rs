@@ -227,10 +227,12 @@ impl Kernels {
                 ));
             }
         };
-        let program = context.inner().adapter.build(form, &found.image.payload).map_err(failed)?;
-        let built = program.kernel(&kernel.name).map_err(failed)?;
+        let (device, adapter) = (context.device(), &*context.inner().adapter);
+        let (form, code) = ((found.image.target, form), &found.image.payload);
+        let built = device.cache().build(device, adapter, form, code, &kernel.name);
+        let (program, kernel) = built.map_err(failed)?;
         building.insert(place, program);
-        Ok(built)
+        Ok(kernel)
     }
 }
 
