@@ -24,7 +24,10 @@ works too; kernels then run on the host CPU only. The two do not disturb each ot
 have the folder `crosscut` in the target directory for their own.
 
 Environment of the programs that are made:
-  CROSSCUT_DEVICE  Which device kernels run on: `host`, `opencl:gpu`, `opencl:cpu`
+  CROSSCUT_DEVICE      Which device kernels run on: `host`, `opencl:gpu`, `opencl:cpu`
+  CROSSCUT_CACHE       `0`: do not keep what drivers compile for the next run
+  CROSSCUT_CACHE_DIR   Where to keep it [default: `crosscut` in the user's folder for caches]
+  CROSSCUT_CACHE_SIZE  How many bytes of it, with `K`, `M` or `G` if you like [default: 512M]
 
 Examples:
   cargo crosscut run --release --example letters
