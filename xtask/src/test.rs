@@ -43,6 +43,11 @@ pub(crate) fn run() -> Result {
     result
 }
 
+/// What tests run with: an OpenCL device is required, and programs are built anew from their SPIR-V, not
+/// taken from the user's cache.
+const TEST_VARIABLES: [(&str, &str); 2] =
+    [("CROSSCUT_REQUIRE_OPENCL", "1"), ("CROSSCUT_CACHE", "0")];
+
 /// The language suite, which compares devices in one process.
 fn kernels(profile: &[&str]) -> Result {
     run_command(crosscut_tests().args(["--package", "crosscut-language"]).args(profile))
@@ -51,13 +56,13 @@ fn kernels(profile: &[&str]) -> Result {
 /// `cargo crosscut test`, failing without an OpenCL device as [`tests`] does.
 fn crosscut_tests() -> std::process::Command {
     let mut command = cargo();
-    command.args(["crosscut", "test"]).env("CROSSCUT_REQUIRE_OPENCL", "1");
+    command.args(["crosscut", "test"]).envs(TEST_VARIABLES);
     command
 }
 
 /// `cargo test`, where a test that needs an OpenCL device fails without one instead of passing.
 fn tests() -> std::process::Command {
     let mut command = cargo();
-    command.arg("test").env("CROSSCUT_REQUIRE_OPENCL", "1");
+    command.arg("test").envs(TEST_VARIABLES);
     command
 }
