@@ -2,6 +2,7 @@
 //!
 //! [`PASSES`] is the whole pipeline in order; `--dump-after NAME` works for every name in it.
 
+pub(crate) mod aggregates;
 mod bits;
 pub(crate) mod integers;
 pub(crate) mod legalise;
@@ -50,4 +51,12 @@ pub const PASSES: &[(&str, &str)] = &[
 #[must_use]
 pub fn is_pass(name: &str) -> bool {
     PASSES.iter().any(|pass| pass.0 == name)
+}
+
+/// A fresh name beside a value's: `%x.lo` of `%x`, quotes kept around.
+fn suffixed(name: &str, suffix: &str) -> String {
+    match name.strip_suffix('"') {
+        Some(open) => format!("{open}{suffix}\""),
+        None => format!("{name}{suffix}"),
+    }
 }

@@ -12,6 +12,7 @@ mod odd;
 mod parse;
 mod wide;
 
+use super::suffixed;
 use crate::ir::{Ir, Item, Kind, tokens};
 
 /// Runs the pass.
@@ -61,14 +62,6 @@ fn add_declaration(ir: &mut Ir) {
 
 fn is_strange(token: &str) -> bool {
     parse::bits(token).is_some_and(|bits| !matches!(bits, 1 | 8 | 16 | 32 | 64))
-}
-
-/// A fresh name beside a value's: `%x.lo` of `%x`, quotes kept around.
-fn suffixed(name: &str, suffix: &str) -> String {
-    match name.strip_suffix('"') {
-        Some(open) => format!("{open}{suffix}\""),
-        None => format!("{name}{suffix}"),
-    }
 }
 
 /// The alignment of what lies `offset` bytes behind an address.
