@@ -33,6 +33,6 @@ fn main() -> crosscut::Result<()> {
     queue.single_task(TABLE.exclusive(), |table| table[1][0] = PARAMS.get().steps as i32)?;
     let table = queue.read(&TABLE)?;
     assert_eq!(table, [[0; 4], [1, 0, 0, 0], [0; 4]]);
-    println!("{}: {table:?}", queue.device().name());
+    println!("{}: {table:?}", queue.device());
     Ok(())
 }

@@ -20,7 +20,7 @@ fn main() -> crosscut::Result<()> {
         })?;
     }
     let counts: [u32; 26] = queue.read(&COUNTS)?; // waits for what it must wait for
-    println!("{}: {counts:?}", queue.device().name());
+    println!("{}: {counts:?}", queue.device());
 
     for (letter, &count) in ('a'..='z').zip(&counts) {
         let expected = lines.concat().chars().filter(|&c| c == letter).count();

@@ -16,7 +16,7 @@ fn saxpy<T: DeviceCopy + std::ops::Mul<Output = T> + std::ops::AddAssign>(
 
 fn main() -> crosscut::Result<()> {
     let queue = Queue::new()?;
-    println!("{}", queue.device().name());
+    println!("{}", queue.device());
 
     // Generic: one kernel per type it is used with.
     let x = queue.upload(&vec![1.0f32; 1 << 20])?;

@@ -309,6 +309,13 @@ impl PartialEq for Device {
 
 impl Eq for Device {}
 
+/// Its name and its back end: one CPU may be a device of several.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name(), self.backend())
+    }
+}
+
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device")
