@@ -25,6 +25,9 @@ pub(crate) fn definition(name: &str) -> Option<String> {
     if let Some(rest) = name.strip_prefix("narrow.") {
         return narrow(rest);
     }
+    if let Some(spaces) = name.strip_prefix("memmove.p") {
+        return memmove(spaces);
+    }
     match name {
         "memcmp" | "bcmp" => Some(memcmp(name)),
         "umulh.i64" => Some(UMULH.into()),
@@ -155,6 +158,46 @@ fn three_way(sign: &str, kinds: &str) -> Option<String> {
          %less = icmp {sign}lt {operand} %a, %b\n  %more = icmp {sign}gt {operand} %a, %b\n  \
          %l = select i1 %less, {result} -1, {result} 0\n  \
          %r = select i1 %more, {result} 1, {result} %l\n  ret {result} %r\n}}\n"
+    ))
+}
+
+/// A copy that may overlap: SPIR-V's own may not. `spaces` is `1.p4.i64` of `llvm.memmove.p1.p4.i64`.
+fn memmove(spaces: &str) -> Option<String> {
+    let (to, from) = spaces.strip_suffix(".i64")?.split_once(".p")?;
+    to.parse::<u32>().ok()?;
+    from.parse::<u32>().ok()?;
+    let generic = |name: &str, space: &str| match space {
+        "4" => format!("  %{name}.g = getelementptr i8, ptr addrspace(4) %{name}, i64 0\n"),
+        _ => format!(
+            "  %{name}.g = addrspacecast ptr addrspace({space}) %{name} to ptr addrspace(4)\n"
+        ),
+    };
+    Some(format!(
+        "define internal void @__crosscut_memmove.p{spaces}(ptr addrspace({to}) %to, ptr addrspace({from}) %from, i64 %n, i1 %volatile) alwaysinline {{
+start:
+{}{}  %to.n = ptrtoint ptr addrspace(4) %to.g to i64
+  %from.n = ptrtoint ptr addrspace(4) %from.g to i64
+  %down = icmp ugt i64 %to.n, %from.n
+  br label %head
+head:
+  %i = phi i64 [ 0, %start ], [ %next, %body ]
+  %end = icmp eq i64 %i, %n
+  br i1 %end, label %exit, label %body
+body:
+  %next = add i64 %i, 1
+  %back = sub i64 %n, %next
+  %at = select i1 %down, i64 %back, i64 %i
+  %source = getelementptr i8, ptr addrspace({from}) %from, i64 %at
+  %target = getelementptr i8, ptr addrspace({to}) %to, i64 %at
+  %byte = load i8, ptr addrspace({from}) %source, align 1
+  store i8 %byte, ptr addrspace({to}) %target, align 1
+  br label %head
+exit:
+  ret void
+}}
+",
+        generic("to", to),
+        generic("from", from)
     ))
 }
 
@@ -399,4 +442,24 @@ exit:
 }}
 "
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_may_overlap_goes_down_where_the_target_is_behind() {
+        let text = definition("__crosscut_memmove.p0.p1.i64").unwrap();
+        assert!(text.contains("%down = icmp ugt i64 %to.n, %from.n"), "{text}");
+        assert!(text.contains("load i8, ptr addrspace(1) %source"), "{text}");
+        assert!(text.contains("store i8 %byte, ptr addrspace(0) %target"), "{text}");
+        assert_eq!(definition("__crosscut_memmove.p0.p1.i32"), None);
+    }
+
+    #[test]
+    fn a_nand_of_a_word_is_an_exchange() {
+        assert!(definition("__crosscut_narrow.nand.i64.1").unwrap().contains("cmpxchg"));
+        assert_eq!(definition("__crosscut_narrow.add.i64.1"), None);
+    }
 }
