@@ -2,6 +2,18 @@
 //!
 //! One file per theme. Each test is one kernel or a few, compared with the host by `crosscut_language`.
 
+#![allow(
+    clippy::approx_constant,
+    clippy::double_ended_iterator_last,
+    clippy::excessive_precision,
+    clippy::iter_nth,
+    clippy::manual_contains,
+    clippy::precedence,
+    clippy::redundant_closure_call,
+    clippy::unnecessary_map_on_constructor,
+    reason = "the suite is about every way to write Rust, also the long ones"
+)]
+
 mod atomics;
 mod casts;
 mod closures;

@@ -109,12 +109,11 @@ fn large_local_arrays() {
 fn raw_copies_may_overlap() {
     map(&[[1u8, 2, 3, 4, 5, 6, 7, 8, 9]], |mut bytes| {
         let start = bytes.as_mut_ptr();
-        // SAFETY: both ranges are inside the array.
-        let (from, to) = unsafe { (start.add(1), start.add(3)) };
+        let (from, to) = (start.wrapping_add(1), start.wrapping_add(3));
         // SAFETY: five bytes from each are inside the array.
         unsafe { core::ptr::copy(from, to, 5) };
         // SAFETY: the array has nine bytes; a word need not be aligned.
-        let word = unsafe { start.add(3).cast::<u32>().read_unaligned() };
+        let word = unsafe { to.cast::<u32>().read_unaligned() };
         // SAFETY: as above, for writing.
         unsafe { start.cast::<u16>().write_unaligned(word as u16) };
         bytes
