@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::library;
+use super::{library, narrow};
 use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
 /// Intrinsics that are there only for the optimiser.
@@ -124,7 +124,7 @@ fn renamed(symbol: &str) -> Option<String> {
 
 /// An atomic with device scope; one of 8 or 16 bits as a call.
 fn atomic(line: &str, instruction: &Instruction<'_>) -> String {
-    if let Some(call) = library::narrow_atomic(instruction) {
+    if let Some(call) = narrow::call(instruction) {
         return call;
     }
     if line.contains("syncscope(") {

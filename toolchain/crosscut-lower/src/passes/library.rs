@@ -2,7 +2,7 @@
 //!
 //! Each definition is a function in LLVM's assembly, device form, to be inlined.
 
-use crate::ir::{Instruction, tokens};
+use super::narrow;
 
 /// The definition of a library function, with the declarations it needs.
 pub(crate) fn definition(name: &str) -> Option<String> {
@@ -23,7 +23,7 @@ pub(crate) fn definition(name: &str) -> Option<String> {
         return three_way(&name[..1], kinds);
     }
     if let Some(rest) = name.strip_prefix("narrow.") {
-        return narrow(rest);
+        return narrow::definition(rest);
     }
     if let Some(spaces) = name.strip_prefix("memmove.p") {
         return memmove(spaces);
@@ -255,195 +255,6 @@ pub(crate) fn math_function(name: &str) -> Option<String> {
     Some(format!("_Z{}{base}{letters}", base.len()))
 }
 
-/// An atomic of 8 or 16 bits as a call of the library; `None` for other widths.
-pub(crate) fn narrow_atomic(instruction: &Instruction<'_>) -> Option<String> {
-    let words: Vec<&str> = tokens(instruction.text).map(|token| token.1).collect();
-    let space = words
-        .iter()
-        .position(|&word| word == "addrspace")
-        .and_then(|at| words.get(at + 2))
-        .copied()
-        .unwrap_or("0");
-    let pointer = words.iter().position(|&word| word == "ptr")?;
-    let address = words[pointer..].iter().find(|word| word.starts_with(['%', '@']))?;
-    let comma =
-        |from: usize| words[from..].iter().position(|&word| word == ",").map(|at| from + at);
-    let result = instruction.result;
-    match instruction.opcode {
-        "atomicrmw" => {
-            let operation = words[3..pointer].iter().find(|&&word| word != "volatile")?;
-            let at = comma(pointer)?;
-            let kind = match *words.get(at + 1)? {
-                // SPIR-V has no such operation.
-                kind if *operation == "nand" => kind,
-                _ => width(words.get(at + 1)?)?,
-            };
-            let value = words.get(at + 2)?;
-            Some(format!(
-                "  {} = call {kind} @__crosscut_narrow.{operation}.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
-                result?
-            ))
-        }
-        "cmpxchg" => {
-            let at = comma(pointer)?;
-            let kind = width(words.get(at + 1)?)?;
-            let expected = words.get(at + 2)?;
-            let new = words.get(comma(at + 1)? + 2)?;
-            Some(format!(
-                "  {} = call {{ {kind}, i1 }} @__crosscut_narrow.cmpxchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {expected}, {kind} {new})",
-                result?
-            ))
-        }
-        "load" => {
-            let kind = width(words.get(words.iter().position(|&word| word == "atomic")? + 1)?)?;
-            Some(format!(
-                "  {} = call {kind} @__crosscut_narrow.load.{kind}.{space}(ptr addrspace({space}) {address})",
-                result?
-            ))
-        }
-        "store" => {
-            let at = words.iter().position(|&word| word == "atomic")?;
-            let kind = width(words.get(at + 1)?)?;
-            let value = words.get(at + 2)?;
-            Some(format!(
-                "  %cc.old.{} = call {kind} @__crosscut_narrow.xchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
-                address.trim_start_matches(['%', '@']).trim_matches('"')
-            ))
-        }
-        _ => None,
-    }
-}
-
-fn width<'a>(kind: &&'a str) -> Option<&'a str> {
-    matches!(*kind, "i8" | "i16").then_some(*kind)
-}
-
-/// An atomic of 8 or 16 bits, by exchange of the 32 bits around it. `rest` is
-/// `operation.kind.space`.
-fn narrow(rest: &str) -> Option<String> {
-    let mut parts = rest.split('.');
-    let (operation, kind, space) = (parts.next()?, parts.next()?, parts.next()?);
-    let bits: u32 = kind.strip_prefix('i')?.parse().ok()?;
-    let pointer = format!("ptr addrspace({space})");
-    if bits >= 32 {
-        return (operation == "nand").then(|| nand(kind, &pointer, rest));
-    }
-    let mask = (1u64 << bits) - 1;
-    let find = format!(
-        "  %address = ptrtoint {pointer} %p to i64
-  %low = and i64 %address, 3
-  %minus = sub i64 0, %low
-  %word = getelementptr i8, {pointer} %p, i64 %minus
-  %bytes = trunc i64 %low to i32
-  %shift = shl i32 %bytes, 3
-  %mask = shl i32 {mask}, %shift
-  %keep = xor i32 %mask, -1
-"
-    );
-    let head = "head:
-  %seen = phi i32 [ %start.word, %start ], [ %now, %try ]
-  %down = lshr i32 %seen, %shift
-  %old = trunc i32 %down to KIND
-"
-    .replace("KIND", kind);
-    let swap = format!(
-        "  %wide = zext {kind} %new to i32
-  %up = shl i32 %wide, %shift
-  %others = and i32 %seen, %keep
-  %next = or i32 %others, %up
-  %pair = cmpxchg {pointer} %word, i32 %seen, i32 %next syncscope(\"device\") seq_cst seq_cst, align 4
-  %now = extractvalue {{ i32, i1 }} %pair, 0
-  %done = extractvalue {{ i32, i1 }} %pair, 1
-"
-    );
-    let load = format!(
-        "  %start.word = load atomic i32, {pointer} %word syncscope(\"device\") seq_cst, align 4\n"
-    );
-    Some(match operation {
-        "load" => format!(
-            "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p) alwaysinline {{
-start:
-{find}{load}  %down = lshr i32 %start.word, %shift
-  %old = trunc i32 %down to {kind}
-  ret {kind} %old
-}}
-"
-        ),
-        "cmpxchg" => format!(
-            "define internal {{ {kind}, i1 }} @__crosscut_narrow.{rest}({pointer} %p, {kind} %expected, {kind} %new) alwaysinline {{
-start:
-{find}{load}  br label %head
-{head}  %equal = icmp eq {kind} %old, %expected
-  br i1 %equal, label %try, label %exit
-try:
-{swap}  br i1 %done, label %exit, label %head
-exit:
-  %r0 = insertvalue {{ {kind}, i1 }} poison, {kind} %old, 0
-  %r1 = insertvalue {{ {kind}, i1 }} %r0, i1 %equal, 1
-  ret {{ {kind}, i1 }} %r1
-}}
-"
-        ),
-        _ => {
-            let compute = match operation {
-                "xchg" => format!("  %new = or {kind} %value, 0\n"),
-                "add" | "sub" | "and" | "or" | "xor" => {
-                    format!("  %new = {operation} {kind} %old, %value\n")
-                }
-                "nand" => format!("  %and = and {kind} %old, %value\n  %new = xor {kind} %and, -1\n"),
-                "max" | "min" | "umax" | "umin" => {
-                    let test = match operation {
-                        "max" => "sgt",
-                        "min" => "slt",
-                        "umax" => "ugt",
-                        _ => "ult",
-                    };
-                    format!(
-                        "  %test = icmp {test} {kind} %old, %value\n  \
-                         %new = select i1 %test, {kind} %old, {kind} %value\n"
-                    )
-                }
-                _ => return None,
-            };
-            format!(
-                "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
-start:
-{find}{load}  br label %head
-{head}  br label %try
-try:
-{compute}{swap}  br i1 %done, label %exit, label %head
-exit:
-  ret {kind} %old
-}}
-"
-            )
-        }
-    })
-}
-
-/// "Not and" of whole words, by exchange.
-fn nand(kind: &str, pointer: &str, rest: &str) -> String {
-    let align = if kind == "i64" { 8 } else { 4 };
-    format!(
-        "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
-start:
-  %first = load atomic {kind}, {pointer} %p syncscope(\"device\") seq_cst, align {align}
-  br label %try
-try:
-  %seen = phi {kind} [ %first, %start ], [ %now, %try ]
-  %and = and {kind} %seen, %value
-  %new = xor {kind} %and, -1
-  %pair = cmpxchg {pointer} %p, {kind} %seen, {kind} %new syncscope(\"device\") seq_cst seq_cst, align {align}
-  %now = extractvalue {{ {kind}, i1 }} %pair, 0
-  %done = extractvalue {{ {kind}, i1 }} %pair, 1
-  br i1 %done, label %exit, label %try
-exit:
-  ret {kind} %seen
-}}
-"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -455,11 +266,5 @@ mod tests {
         assert!(text.contains("load i8, ptr addrspace(1) %source"), "{text}");
         assert!(text.contains("store i8 %byte, ptr addrspace(0) %target"), "{text}");
         assert_eq!(definition("__crosscut_memmove.p0.p1.i32"), None);
-    }
-
-    #[test]
-    fn a_nand_of_a_word_is_an_exchange() {
-        assert!(definition("__crosscut_narrow.nand.i64.1").unwrap().contains("cmpxchg"));
-        assert_eq!(definition("__crosscut_narrow.add.i64.1"), None);
     }
 }

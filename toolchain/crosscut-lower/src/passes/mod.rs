@@ -7,6 +7,7 @@ mod bits;
 pub(crate) mod integers;
 pub(crate) mod legalise;
 pub(crate) mod library;
+pub(crate) mod narrow;
 pub(crate) mod outline;
 pub(crate) mod panics;
 pub(crate) mod prepare;

@@ -172,7 +172,8 @@ fn replacement(line: &str, shapes: &HashMap<String, Shape>) -> Option<String> {
     let shape = *shapes.get(call.callee)?;
     let pointers = |index: usize| {
         let argument: &str = call.arguments.get(index)?;
-        argument.starts_with("ptr").then(|| value_of(argument)).flatten()
+        let value = || value_of(argument).or_else(|| number_as_pointer(argument));
+        argument.starts_with("ptr").then(value).flatten()
     };
     let place = call.arguments.len().checked_sub(1).and_then(pointers).unwrap_or("null");
     let (mut text, mut arguments) = ("null", "null");
@@ -203,6 +204,11 @@ fn replacement(line: &str, shapes: &HashMap<String, Shape>) -> Option<String> {
     ))
 }
 
+/// A plain text's length is handed over as a pointer that is a number: `inttoptr (i64 57 to ptr)`.
+fn number_as_pointer(argument: &str) -> Option<&str> {
+    argument.find("inttoptr (").map(|at| &argument[at..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +224,20 @@ mod tests {
         assert_eq!(
             ir.find("@f").unwrap().lines[1],
             "  call void @__crosscut_panic(i32 2, ptr @p, ptr null, ptr null, i64 %i, i64 4), !dbg !3"
+        );
+    }
+
+    #[test]
+    fn the_length_of_a_plain_text_is_kept() {
+        let mut ir = Ir::parse(
+            "define void @f() {\n  call void @_RNvNtCsgEmfK2I1SDS_4core9panicking9panic_fmt(ptr @t, ptr nonnull inttoptr (i64 57 to ptr), ptr align 8 @p)\n  unreachable\n}\n\
+             declare void @_RNvNtCsgEmfK2I1SDS_4core9panicking9panic_fmt(ptr, ptr, ptr) #1\n\
+             attributes #1 = { noreturn }\n",
+        );
+        run(&mut ir);
+        assert_eq!(
+            ir.find("@f").unwrap().lines[1],
+            "  call void @__crosscut_panic(i32 1, ptr @p, ptr @t, ptr inttoptr (i64 57 to ptr), i64 0, i64 0)"
         );
     }
 

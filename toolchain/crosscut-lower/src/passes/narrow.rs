@@ -1,0 +1,251 @@
+//! Atomics that devices lack: those of 8 and 16 bits, and "not and".
+//!
+//! In global memory they become exchanges of the 32 bits around them. A variable of the item itself has no
+//! such word around it that is its own, and nobody to share it with: there they are plain code.
+
+use crate::ir::{Instruction, tokens};
+
+/// The address space of an item's own variables.
+const PRIVATE: &str = "0";
+
+/// An atomic of 8 or 16 bits as a call of the library; `None` for other widths.
+pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
+    let words: Vec<&str> = tokens(instruction.text).map(|token| token.1).collect();
+    let space = words
+        .iter()
+        .position(|&word| word == "addrspace")
+        .and_then(|at| words.get(at + 2))
+        .copied()
+        .unwrap_or("0");
+    let pointer = words.iter().position(|&word| word == "ptr")?;
+    let address = words[pointer..].iter().find(|word| word.starts_with(['%', '@']))?;
+    let comma =
+        |from: usize| words[from..].iter().position(|&word| word == ",").map(|at| from + at);
+    let result = instruction.result;
+    match instruction.opcode {
+        "atomicrmw" => {
+            let operation = words[3..pointer].iter().find(|&&word| word != "volatile")?;
+            let at = comma(pointer)?;
+            let kind = match *words.get(at + 1)? {
+                // SPIR-V has no such operation.
+                kind if *operation == "nand" => kind,
+                _ => width(words.get(at + 1)?)?,
+            };
+            let value = words.get(at + 2)?;
+            Some(format!(
+                "  {} = call {kind} @__crosscut_narrow.{operation}.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
+                result?
+            ))
+        }
+        "cmpxchg" => {
+            let at = comma(pointer)?;
+            let kind = width(words.get(at + 1)?)?;
+            let expected = words.get(at + 2)?;
+            let new = words.get(comma(at + 1)? + 2)?;
+            Some(format!(
+                "  {} = call {{ {kind}, i1 }} @__crosscut_narrow.cmpxchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {expected}, {kind} {new})",
+                result?
+            ))
+        }
+        "load" => {
+            let kind = width(words.get(words.iter().position(|&word| word == "atomic")? + 1)?)?;
+            Some(format!(
+                "  {} = call {kind} @__crosscut_narrow.load.{kind}.{space}(ptr addrspace({space}) {address})",
+                result?
+            ))
+        }
+        "store" => {
+            let at = words.iter().position(|&word| word == "atomic")?;
+            let kind = width(words.get(at + 1)?)?;
+            let value = words.get(at + 2)?;
+            Some(format!(
+                "  %cc.old.{} = call {kind} @__crosscut_narrow.xchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
+                address.trim_start_matches(['%', '@']).trim_matches('"')
+            ))
+        }
+        _ => None,
+    }
+}
+
+fn width<'a>(kind: &&'a str) -> Option<&'a str> {
+    matches!(*kind, "i8" | "i16").then_some(*kind)
+}
+
+/// An atomic of 8 or 16 bits, by exchange of the 32 bits around it. `rest` is
+/// `operation.kind.space`.
+pub(crate) fn definition(rest: &str) -> Option<String> {
+    let mut parts = rest.split('.');
+    let (operation, kind, space) = (parts.next()?, parts.next()?, parts.next()?);
+    let bits: u32 = kind.strip_prefix('i')?.parse().ok()?;
+    let pointer = format!("ptr addrspace({space})");
+    if bits >= 32 {
+        return (operation == "nand").then(|| nand(kind, &pointer, rest));
+    }
+    if space == PRIVATE {
+        return private(operation, kind, rest);
+    }
+    let mask = (1u64 << bits) - 1;
+    let find = format!(
+        "  %address = ptrtoint {pointer} %p to i64
+  %low = and i64 %address, 3
+  %minus = sub i64 0, %low
+  %word = getelementptr i8, {pointer} %p, i64 %minus
+  %bytes = trunc i64 %low to i32
+  %shift = shl i32 %bytes, 3
+  %mask = shl i32 {mask}, %shift
+  %keep = xor i32 %mask, -1
+"
+    );
+    let head = "head:
+  %seen = phi i32 [ %start.word, %start ], [ %now, %try ]
+  %down = lshr i32 %seen, %shift
+  %old = trunc i32 %down to KIND
+"
+    .replace("KIND", kind);
+    let swap = format!(
+        "  %wide = zext {kind} %new to i32
+  %up = shl i32 %wide, %shift
+  %others = and i32 %seen, %keep
+  %next = or i32 %others, %up
+  %pair = cmpxchg {pointer} %word, i32 %seen, i32 %next syncscope(\"device\") seq_cst seq_cst, align 4
+  %now = extractvalue {{ i32, i1 }} %pair, 0
+  %done = extractvalue {{ i32, i1 }} %pair, 1
+"
+    );
+    let load = format!(
+        "  %start.word = load atomic i32, {pointer} %word syncscope(\"device\") seq_cst, align 4\n"
+    );
+    Some(match operation {
+        "load" => format!(
+            "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p) alwaysinline {{
+start:
+{find}{load}  %down = lshr i32 %start.word, %shift
+  %old = trunc i32 %down to {kind}
+  ret {kind} %old
+}}
+"
+        ),
+        "cmpxchg" => format!(
+            "define internal {{ {kind}, i1 }} @__crosscut_narrow.{rest}({pointer} %p, {kind} %expected, {kind} %new) alwaysinline {{
+start:
+{find}{load}  br label %head
+{head}  %equal = icmp eq {kind} %old, %expected
+  br i1 %equal, label %try, label %exit
+try:
+{swap}  br i1 %done, label %exit, label %head
+exit:
+  %r0 = insertvalue {{ {kind}, i1 }} poison, {kind} %old, 0
+  %r1 = insertvalue {{ {kind}, i1 }} %r0, i1 %equal, 1
+  ret {{ {kind}, i1 }} %r1
+}}
+"
+        ),
+        _ => {
+            let compute = compute(operation, kind)?;
+            format!(
+                "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
+start:
+{find}{load}  br label %head
+{head}  br label %try
+try:
+{compute}{swap}  br i1 %done, label %exit, label %head
+exit:
+  ret {kind} %old
+}}
+"
+            )
+        }
+    })
+}
+
+/// "Not and" of whole words, by exchange.
+fn nand(kind: &str, pointer: &str, rest: &str) -> String {
+    let align = if kind == "i64" { 8 } else { 4 };
+    format!(
+        "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
+start:
+  %first = load atomic {kind}, {pointer} %p syncscope(\"device\") seq_cst, align {align}
+  br label %try
+try:
+  %seen = phi {kind} [ %first, %start ], [ %now, %try ]
+  %and = and {kind} %seen, %value
+  %new = xor {kind} %and, -1
+  %pair = cmpxchg {pointer} %p, {kind} %seen, {kind} %new syncscope(\"device\") seq_cst seq_cst, align {align}
+  %now = extractvalue {{ {kind}, i1 }} %pair, 0
+  %done = extractvalue {{ {kind}, i1 }} %pair, 1
+  br i1 %done, label %exit, label %try
+exit:
+  ret {kind} %seen
+}}
+"
+    )
+}
+
+/// The new value of an operation that reads, changes and writes: `%new` from `%old` and `%value`.
+fn compute(operation: &str, kind: &str) -> Option<String> {
+    Some(match operation {
+        "xchg" => format!("  %new = or {kind} %value, 0\n"),
+        "add" | "sub" | "and" | "or" | "xor" => {
+            format!("  %new = {operation} {kind} %old, %value\n")
+        }
+        "nand" => format!("  %and = and {kind} %old, %value\n  %new = xor {kind} %and, -1\n"),
+        "max" | "min" | "umax" | "umin" => {
+            let test = match operation {
+                "max" => "sgt",
+                "min" => "slt",
+                "umax" => "ugt",
+                _ => "ult",
+            };
+            format!(
+                "  %test = icmp {test} {kind} %old, %value\n  \
+                 %new = select i1 %test, {kind} %old, {kind} %value\n"
+            )
+        }
+        _ => return None,
+    })
+}
+
+/// The same in the item's own memory.
+fn private(operation: &str, kind: &str, rest: &str) -> Option<String> {
+    let load = format!("  %old = load {kind}, ptr %p\n");
+    Some(match operation {
+        "load" => format!(
+            "define internal {kind} @__crosscut_narrow.{rest}(ptr %p) alwaysinline {{\n\
+             {load}  ret {kind} %old\n}}\n"
+        ),
+        "cmpxchg" => format!(
+            "define internal {{ {kind}, i1 }} @__crosscut_narrow.{rest}(ptr %p, {kind} %expected, {kind} %value) alwaysinline {{\n\
+             {load}  %equal = icmp eq {kind} %old, %expected\n  \
+             %new = select i1 %equal, {kind} %value, {kind} %old\n  store {kind} %new, ptr %p\n  \
+             %r0 = insertvalue {{ {kind}, i1 }} poison, {kind} %old, 0\n  \
+             %r1 = insertvalue {{ {kind}, i1 }} %r0, i1 %equal, 1\n  ret {{ {kind}, i1 }} %r1\n}}\n"
+        ),
+        _ => format!(
+            "define internal {kind} @__crosscut_narrow.{rest}(ptr %p, {kind} %value) alwaysinline {{\n\
+             {load}{}  store {kind} %new, ptr %p\n  ret {kind} %old\n}}\n",
+            compute(operation, kind)?
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nand_of_a_word_is_an_exchange() {
+        assert!(definition("nand.i64.1").unwrap().contains("cmpxchg"));
+        assert_eq!(definition("add.i64.1"), None);
+    }
+
+    #[test]
+    fn a_byte_of_the_items_own_is_changed_in_place() {
+        assert_eq!(
+            definition("xor.i8.0").unwrap(),
+            "define internal i8 @__crosscut_narrow.xor.i8.0(ptr %p, i8 %value) alwaysinline {\n  \
+             %old = load i8, ptr %p\n  %new = xor i8 %old, %value\n  store i8 %new, ptr %p\n  \
+             ret i8 %old\n}\n"
+        );
+        assert!(definition("add.i8.1").unwrap().contains("cmpxchg ptr addrspace(1)"));
+    }
+}
