@@ -13,7 +13,7 @@ use crate::link::{self, Linked};
 use crate::llvm::{Llvm, Module, TargetMachine};
 use crate::names;
 use crate::passes::outline::{self, Announcement, UsedGlobal};
-use crate::passes::{aggregates, integers, legalise, records, sets, sites, spaces};
+use crate::passes::{aggregates, division, integers, legalise, records, sets, sites, spaces};
 use crate::{LowerError, host_object, validate};
 
 /// The triple of device code: SPIR-V 1.2 is the newest whose entry points do not list every variable
@@ -231,6 +231,7 @@ impl Lowering<'_> {
             kernel: display_name.to_owned(),
             reason: format!("it needs {reason}"),
         })?;
+        division::run(&mut ir);
         let ir = ir.only(&[&format!("@{name}")]);
         if let Some(symbol) = legalise::self_reference(&ir) {
             return Err(LowerError::Kernel {

@@ -4,6 +4,7 @@
 
 pub(crate) mod aggregates;
 mod bits;
+pub(crate) mod division;
 pub(crate) mod integers;
 pub(crate) mod legalise;
 pub(crate) mod library;
