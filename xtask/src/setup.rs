@@ -26,6 +26,9 @@ pub(crate) fn run() -> Result {
     }
     let cpu = if driver.is_some() { ", Intel's CPU runtime" } else { "" };
     println!("set up: LLVM 22, spirv-tools, OpenCL{cpu}");
+    if driver.is_some() {
+        println!("in other projects: export OCL_ICD_VENDORS={}", vendors.display());
+    }
     Ok(())
 }
 

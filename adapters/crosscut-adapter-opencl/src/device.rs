@@ -52,7 +52,7 @@ pub(crate) fn list(memory: MemoryModel) -> Result<Vec<Arc<dyn Device>>, Absence>
     if platforms.is_empty() {
         return Err(Absence {
             reason: "the OpenCL library found no driver".to_owned(),
-            help: "install your device's OpenCL driver, or point OCL_ICD_VENDORS at its .icd file"
+            help: "install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file"
                 .to_owned(),
         });
     }

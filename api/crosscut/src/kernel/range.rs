@@ -15,6 +15,11 @@ impl<R: Sealed> Range for R {}
 
 /// The part of [`Range`] that is nobody's business.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a range of items",
+    label = "not a range",
+    note = "a range is a number of items: `n`, or `[rows, columns]`, or `[planes, rows, columns]`; items count from 0, so write `4` for `0..4` and `[4, 4]` for `(4, 4)`"
+)]
 pub trait Sealed: Copy + 'static {
     /// The index a kernel gets.
     type Item;

@@ -60,7 +60,10 @@ const FIXED: &[(&str, &str)] = &[
         "core::panicking::panic_const::panic_const_rem_by_zero",
         "attempt to calculate the remainder with a divisor of zero",
     ),
-    ("core::panicking::assert_failed", "assertion failed: the two sides differ or match"),
+    (
+        "core::panicking::assert_failed",
+        "`assert_eq!` or `assert_ne!` failed (the values stay on the device)",
+    ),
     ("core::panicking::unreachable_display", "internal error: entered unreachable code"),
     ("core::cell::panic_already_borrowed", "already borrowed"),
     ("core::cell::panic_already_mutably_borrowed", "already mutably borrowed"),
