@@ -62,7 +62,7 @@ const FIXED: &[(&str, &str)] = &[
     ),
     (
         "core::panicking::assert_failed",
-        "`assert_eq!` or `assert_ne!` failed (the values stay on the device)",
+        "assertion failed: `assert_eq!` or `assert_ne!` (the values stay on the device)",
     ),
     ("core::panicking::unreachable_display", "internal error: entered unreachable code"),
     ("core::cell::panic_already_borrowed", "already borrowed"),
