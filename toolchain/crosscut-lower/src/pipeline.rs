@@ -13,7 +13,9 @@ use crate::link::{self, Linked};
 use crate::llvm::{Llvm, Module, TargetMachine};
 use crate::names;
 use crate::passes::outline::{self, Announcement, UsedGlobal};
-use crate::passes::{aggregates, division, integers, legalise, records, sets, sites, spaces};
+use crate::passes::{
+    aggregates, division, integers, legalise, masks, records, sets, sites, spaces,
+};
 use crate::{LowerError, host_object, validate};
 
 /// The triple of device code: SPIR-V 1.2 is the newest whose entry points do not list every variable
@@ -227,6 +229,7 @@ impl Lowering<'_> {
         let mut ir = Ir::parse(&module.print());
         legalise::run(&mut ir);
         aggregates::run(&mut ir);
+        masks::run(&mut ir);
         integers::run(&mut ir).map_err(|reason| LowerError::Kernel {
             kernel: display_name.to_owned(),
             reason: format!("it needs {reason}"),

@@ -8,6 +8,7 @@ pub(crate) mod division;
 pub(crate) mod integers;
 pub(crate) mod legalise;
 pub(crate) mod library;
+pub(crate) mod masks;
 pub(crate) mod narrow;
 pub(crate) mod outline;
 pub(crate) mod panics;
