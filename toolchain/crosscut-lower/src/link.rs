@@ -9,7 +9,7 @@ use crate::ir::{Ir, Kind};
 use crate::job::Job;
 use crate::llvm::{Linkage, Llvm, Module};
 use crate::names;
-use crate::passes::{panics, prepare};
+use crate::passes::{self, panics, prepare};
 use crate::providers::Providers;
 
 /// A program's device code in one module, panics in their one form.
@@ -128,11 +128,7 @@ fn undefined(ir: &Ir) -> Undefined {
     for function in ir.functions() {
         for call in function.calls() {
             let name = call.callee.trim_start_matches('@').trim_matches('"');
-            if declared.contains(call.callee)
-                && !name.starts_with("llvm.")
-                && !hooks::FUNCTIONS.contains(&name)
-                && call.callee != panics::PANIC
-            {
+            if declared.contains(call.callee) && !passes::is_built_in(call.callee) {
                 called.insert(name.to_owned());
             }
         }

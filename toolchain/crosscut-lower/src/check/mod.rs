@@ -15,7 +15,7 @@ use crosscut_image::hooks;
 use crate::ir::{Call, Ir, Item, Kind, tokens};
 use crate::job::Diagnostic;
 use crate::names;
-use crate::passes::{library, outline, panics};
+use crate::passes::{self, library, outline, panics};
 use debug::DebugInfo;
 use problem::Problem;
 
@@ -35,9 +35,7 @@ pub(crate) fn missing_functions(ir: &Ir, entries: &[String]) -> BTreeSet<String>
 fn undefined<'a>(ir: &Ir, call: &Call<'a>) -> Option<&'a str> {
     let name = call.callee.strip_prefix('@')?.trim_matches('"');
     let declared = ir.find(call.callee).is_some_and(|item| item.kind == Kind::Declaration);
-    let known = name.starts_with("llvm.")
-        || hooks::FUNCTIONS.contains(&name)
-        || call.callee == panics::PANIC
+    let known = passes::is_built_in(call.callee)
         || library::math_function(name).is_some()
         || library::definition(&format!("__crosscut_{name}")).is_some();
     (declared && !known).then_some(name)

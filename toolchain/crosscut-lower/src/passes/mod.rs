@@ -46,7 +46,7 @@ pub const PASSES: &[(&str, &str)] = &[
     ("legalise", "last, because the optimiser would bring back what it removes"),
     (
         "emit",
-        "inlines the library, runs integers on the result because only then everything is in sight, writes SPIR-V and has it checked",
+        "inlines the library, runs aggregates, masks, integers and division on the result because only then everything is in sight, writes SPIR-V and has it checked",
     ),
 ];
 
@@ -54,6 +54,15 @@ pub const PASSES: &[(&str, &str)] = &[
 #[must_use]
 pub fn is_pass(name: &str) -> bool {
     PASSES.iter().any(|pass| pass.0 == name)
+}
+
+/// Whether a called symbol (with its `@`) means something to the lowering itself, so that nobody need
+/// define it: an intrinsic, a hook, or the panic function.
+pub(crate) fn is_built_in(symbol: &str) -> bool {
+    let name = symbol.trim_start_matches('@').trim_matches('"');
+    name.starts_with("llvm.")
+        || crosscut_image::hooks::FUNCTIONS.contains(&name)
+        || symbol == panics::PANIC
 }
 
 /// A fresh name beside a value's: `%x.lo` of `%x`, quotes kept around.
