@@ -10,7 +10,7 @@ const SOURCE: &str = "__kernel void nothing(void) {}";
 
 /// Crosscut's launch.
 pub(crate) fn crosscut(queue: &Queue) -> Contender<'_> {
-    Contender::new("crosscut", || {
+    Contender::new(|| {
         queue.parallel_for(1, (), |_, ()| ())?.wait()?;
         Ok(())
     })
@@ -28,6 +28,6 @@ impl<'a> ByHand<'a> {
     }
 
     pub(crate) fn contender(&mut self) -> Contender<'_> {
-        Contender::new("raw OpenCL", || self.raw.run(&self.kernel, 1))
+        Contender::new(|| self.raw.run(&self.kernel, 1))
     }
 }

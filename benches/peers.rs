@@ -12,14 +12,22 @@ mod saxpy;
 use crosscut::prelude::*;
 
 use raw_opencl::Raw;
-use rounds::{Contender, take_turns};
+use rounds::{Contender, Times, take_turns};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// How much is measured.
 struct Scale {
     rounds: usize,
+    /// How often a case that works on memory allocates it anew; each has its share of the rounds.
+    allocations: usize,
     saxpy: &'static [Saxpy],
+}
+
+impl Scale {
+    fn rounds_each(&self) -> usize {
+        self.rounds / self.allocations
+    }
 }
 
 /// A size of saxpy.
@@ -35,14 +43,15 @@ struct Saxpy {
 const SHORT: Saxpy = Saxpy { name: "saxpy 1 Ki", length: 1 << 10, target: LAUNCH };
 
 const FULL: Scale = Scale {
-    rounds: 31,
+    rounds: 36,
+    allocations: 9,
     saxpy: &[
         SHORT,
         Saxpy { name: "saxpy 1 Mi", length: 1 << 20, target: SAXPY },
         Saxpy { name: "saxpy 64 Mi", length: 1 << 26, target: SAXPY },
     ],
 };
-const QUICK: Scale = Scale { rounds: 1, saxpy: &[SHORT] };
+const QUICK: Scale = Scale { rounds: 1, allocations: 1, saxpy: &[SHORT] };
 
 /// What the ratios are to be, at most.
 const SAXPY: f64 = 1.1;
@@ -136,11 +145,16 @@ impl Bench {
         let Some(queue) = self.host.as_ref().filter(|_| self.wants(case.name, "host")) else {
             return Ok(());
         };
-        let mut ours = saxpy::Crosscut::new(queue, case.length)?;
-        let (mut zipped, mut indexed) =
-            (saxpy::Rayon::new(case.length), saxpy::Rayon::new(case.length));
-        let contenders = [ours.contender(), zipped.zipped(), indexed.indexed()];
-        self.compare(case.name, "host", case.target, contenders)
+        let mut times = Times::default();
+        for _ in 0..self.scale.allocations {
+            let mut ours = saxpy::Crosscut::new(queue, case.length)?;
+            let (mut zipped, mut indexed) =
+                (saxpy::Rayon::new(case.length), saxpy::Rayon::new(case.length));
+            let mut contenders = [ours.contender(), zipped.zipped(), indexed.indexed()];
+            times.append(take_turns(&mut contenders, self.scale.rounds_each())?);
+        }
+        print(case.name, "host", case.target, &["rayon, zip", "rayon, x[i]"], &times);
+        Ok(())
     }
 
     fn saxpy_on_opencl(&self, case: Saxpy) -> Result<()> {
@@ -148,35 +162,44 @@ impl Bench {
         else {
             return Ok(());
         };
-        let mut ours = saxpy::Crosscut::new(queue, case.length)?;
-        let mut by_hand = saxpy::ByHand::new(raw, case.length)?;
-        self.compare(case.name, "opencl", case.target, [ours.contender(), by_hand.contender()])
+        let mut times = Times::default();
+        for _ in 0..self.scale.allocations {
+            let mut ours = saxpy::Crosscut::new(queue, case.length)?;
+            let mut by_hand = saxpy::ByHand::new(raw, case.length)?;
+            let mut contenders = [ours.contender(), by_hand.contender()];
+            times.append(take_turns(&mut contenders, self.scale.rounds_each())?);
+        }
+        print(case.name, "opencl", case.target, &["raw OpenCL"], &times);
+        Ok(())
     }
 
-    /// Lets the contenders take turns and prints a line for each peer; the first one is Crosscut.
-    fn compare<const N: usize>(
+    /// Lets Crosscut and a peer take turns and prints the line.
+    fn compare(
         &self,
         case: &str,
         device: &str,
         target: f64,
-        mut contenders: [Contender<'_>; N],
+        mut contenders: [Contender<'_>; 2],
     ) -> Result<()> {
-        if !self.wants(case, device) {
-            return Ok(());
-        }
-        let times = take_turns(&mut contenders, self.scale.rounds)?;
-        for (peer, contender) in contenders.iter().enumerate().skip(1) {
-            let ratio = times.ratio(0, peer);
-            println!(
-                "{case:<14} {device:<7} {:>10}  {:<12} {:>10} {ratio:>7.3} {:>7.3} {target:>7}{}",
-                readable(times.median(0)),
-                contender.name,
-                readable(times.median(peer)),
-                times.fastest(0) / times.fastest(peer),
-                if ratio <= target { "" } else { "  missed" },
-            );
+        if self.wants(case, device) {
+            let times = take_turns(&mut contenders, self.scale.rounds)?;
+            print(case, device, target, &["raw OpenCL"], &times);
         }
         Ok(())
+    }
+}
+
+/// A line for each peer; the contender before them is Crosscut.
+fn print(case: &str, device: &str, target: f64, peers: &[&str], times: &Times) {
+    for (index, peer) in (1..).zip(peers) {
+        let ratio = times.ratio(0, index);
+        println!(
+            "{case:<14} {device:<7} {:>10}  {peer:<12} {:>10} {ratio:>7.3} {:>7.3} {target:>7}{}",
+            readable(times.median(0)),
+            readable(times.median(index)),
+            times.fastest(0) / times.fastest(index),
+            if ratio <= target { "" } else { "  missed" },
+        );
     }
 }
 

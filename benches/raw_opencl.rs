@@ -1,7 +1,7 @@
 //! The raw OpenCL C API, as a careful C programmer would use it: the peer.
 //!
-//! Nothing is released: the process ends soon, and the driver frees everything with it. Only events
-//! are, because a run makes thousands of them.
+//! Memory and events are released, because a run makes many of them. The rest is not: the process
+//! ends soon, and the driver frees it then.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -55,6 +55,7 @@ api! {
     clEnqueueNDRangeKernel: fn(Handle, Handle, u32, *const usize, *const usize, *const usize, u32, *const Handle, *mut Handle) -> i32,
     clWaitForEvents: fn(u32, *const Handle) -> i32,
     clReleaseEvent: fn(Handle) -> i32,
+    clReleaseMemObject: fn(Handle) -> i32,
 }
 
 fn check(call: &str, code: i32) -> Result<()> {
@@ -72,8 +73,18 @@ pub(crate) struct Raw {
 /// A `cl_kernel`.
 pub(crate) struct Kernel(Handle);
 
-/// A `cl_mem`.
-pub(crate) struct Memory(Handle);
+/// A `cl_mem`. No command uses it any more when it goes: [`Raw::run`] waits.
+pub(crate) struct Memory<'a> {
+    raw: &'a Raw,
+    handle: Handle,
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        // SAFETY: this is the reference that creating it gave.
+        unsafe { (self.raw.api.clReleaseMemObject)(self.handle) };
+    }
+}
 
 impl Raw {
     /// Opens the device of this name.
@@ -131,10 +142,10 @@ impl Raw {
     }
 
     /// A buffer with a copy of `data`.
-    pub(crate) fn upload(&self, data: &[f32]) -> Result<Memory> {
+    pub(crate) fn upload(&self, data: &[f32]) -> Result<Memory<'_>> {
         let mut code = 0;
         // SAFETY: the context is alive; no host memory is handed over.
-        let memory = unsafe {
+        let handle = unsafe {
             (self.api.clCreateBuffer)(
                 self.context,
                 CL_MEM_READ_WRITE,
@@ -144,11 +155,12 @@ impl Raw {
             )
         };
         check("clCreateBuffer", code)?;
+        let memory = Memory { raw: self, handle };
         // SAFETY: the buffer is as large as `data`, and the call blocks until it is copied.
         let code = unsafe {
             (self.api.clEnqueueWriteBuffer)(
                 self.queue,
-                memory,
+                handle,
                 CL_TRUE,
                 0,
                 size_of_val(data),
@@ -159,17 +171,17 @@ impl Raw {
             )
         };
         check("clEnqueueWriteBuffer", code)?;
-        Ok(Memory(memory))
+        Ok(memory)
     }
 
     /// The first `length` floats of a buffer, which has as many.
-    pub(crate) fn download(&self, memory: &Memory, length: usize) -> Result<Vec<f32>> {
+    pub(crate) fn download(&self, memory: &Memory<'_>, length: usize) -> Result<Vec<f32>> {
         let mut data = vec![0f32; length];
         // SAFETY: the driver checks the size against the buffer; the call blocks until it is copied.
         let code = unsafe {
             (self.api.clEnqueueReadBuffer)(
                 self.queue,
-                memory.0,
+                memory.handle,
                 CL_TRUE,
                 0,
                 size_of_val(&data[..]),
@@ -183,8 +195,13 @@ impl Raw {
         Ok(data)
     }
 
-    pub(crate) fn set_memory(&self, kernel: &Kernel, index: u32, memory: &Memory) -> Result<()> {
-        let value = (&raw const memory.0).cast();
+    pub(crate) fn set_memory(
+        &self,
+        kernel: &Kernel,
+        index: u32,
+        memory: &Memory<'_>,
+    ) -> Result<()> {
+        let value = (&raw const memory.handle).cast();
         // SAFETY: the value is a `cl_mem`; the driver refuses it where no buffer is expected.
         let code =
             unsafe { (self.api.clSetKernelArg)(kernel.0, index, size_of::<Handle>(), value) };

@@ -2,7 +2,8 @@
 //!
 //! Machines are noisy, and the noise lasts longer than a measurement. So all contenders of a case
 //! run once in every round, in an order that changes from round to round, and what is reported is
-//! the median over the rounds of the ratio within a round.
+//! the median over the rounds of the ratio within a round. Where a contender's memory happens to lie
+//! lasts as long as the memory does, so what depends on it is measured over several allocations.
 
 use std::time::{Duration, Instant};
 
@@ -16,20 +17,28 @@ const PARTS: u32 = 4;
 
 /// One way of doing the work of a case; `run` does it once, until it is done.
 pub(crate) struct Contender<'a> {
-    pub(crate) name: &'static str,
-    pub(crate) run: Box<dyn FnMut() -> Result<()> + 'a>,
+    run: Box<dyn FnMut() -> Result<()> + 'a>,
 }
 
 impl<'a> Contender<'a> {
-    pub(crate) fn new(name: &'static str, run: impl FnMut() -> Result<()> + 'a) -> Self {
-        Self { name, run: Box::new(run) }
+    pub(crate) fn new(run: impl FnMut() -> Result<()> + 'a) -> Self {
+        Self { run: Box::new(run) }
     }
 }
 
 /// Seconds per run of each contender, in each round.
+#[derive(Default)]
 pub(crate) struct Times(Vec<Vec<f64>>);
 
 impl Times {
+    /// Adds the rounds of the same contenders with other memory.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.0.resize_with(other.0.len(), Vec::new);
+        for (times, more) in self.0.iter_mut().zip(other.0) {
+            times.extend(more);
+        }
+    }
+
     /// The median time of a contender.
     pub(crate) fn median(&self, contender: usize) -> f64 {
         median(self.0[contender].clone())

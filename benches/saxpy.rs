@@ -57,7 +57,7 @@ impl<'a> Crosscut<'a> {
     }
 
     pub(crate) fn contender(&mut self) -> Contender<'_> {
-        Contender::new("crosscut", || self.run())
+        Contender::new(|| self.run())
     }
 }
 
@@ -74,7 +74,7 @@ impl Rayon {
 
     /// Without an index, so without checks: the best that rayon can do.
     pub(crate) fn zipped(&mut self) -> Contender<'_> {
-        Contender::new("rayon, zip", || {
+        Contender::new(|| {
             self.y.par_iter_mut().zip(&self.x).for_each(|(y, x)| *y += A * x);
             Ok(())
         })
@@ -82,7 +82,7 @@ impl Rayon {
 
     /// With an index, as the kernel has it.
     pub(crate) fn indexed(&mut self) -> Contender<'_> {
-        Contender::new("rayon, x[i]", || {
+        Contender::new(|| {
             let x = &self.x[..];
             self.y.par_iter_mut().enumerate().for_each(|(i, y)| *y += A * x[i]);
             Ok(())
@@ -96,7 +96,7 @@ pub(crate) struct ByHand<'a> {
     kernel: Kernel,
     length: usize,
     // The kernel's arguments.
-    _memories: [Memory; 2],
+    _memories: [Memory<'a>; 2],
 }
 
 impl<'a> ByHand<'a> {
@@ -113,6 +113,6 @@ impl<'a> ByHand<'a> {
     }
 
     pub(crate) fn contender(&mut self) -> Contender<'_> {
-        Contender::new("raw OpenCL", || self.raw.run(&self.kernel, self.length))
+        Contender::new(|| self.raw.run(&self.kernel, self.length))
     }
 }
