@@ -10,6 +10,7 @@
 mod context;
 mod device;
 mod event;
+mod fill;
 mod memory;
 mod pool;
 mod queue;

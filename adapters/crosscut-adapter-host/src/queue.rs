@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 
 use crosscut_adapter_api::{
-    Argument, DriverError, Event, Extent, Kernel, Memory, NativeEntry, NativeLaunch, NativeOutcome,
-    NativeQueue, Queue,
+    Argument, DriverError, Event, Extent, Kernel, Location, Memory, NativeEntry, NativeLaunch,
+    NativeOutcome, NativeQueue, Queue,
 };
 
 use crate::event::Completed;
+use crate::fill;
 use crate::pool;
 
 pub(crate) struct HostQueue;
@@ -72,13 +73,27 @@ impl Queue for HostQueue {
         &self,
         target: &dyn Memory,
         offset: usize,
-        value: u8,
+        pattern: &[u8],
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
         wait_all(after)?;
         // SAFETY: the caller promises a live target and that the range lies inside it.
-        unsafe { address(target, offset).write_bytes(value, size.get()) };
+        unsafe { fill::repeat(address(target, offset), pattern, size.get()) };
+        Ok(Box::new(Completed))
+    }
+
+    unsafe fn copy(
+        &self,
+        target: Location<'_>,
+        source: Location<'_>,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        wait_all(after)?;
+        let target = address(target.memory, target.offset);
+        // SAFETY: the caller promises that both live, and that both ranges lie inside them.
+        unsafe { target.copy_from(address(source.memory, source.offset), size.get()) };
         Ok(Box::new(Completed))
     }
 

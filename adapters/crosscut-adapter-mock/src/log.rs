@@ -115,7 +115,22 @@ pub enum Call {
         /// From which byte on.
         offset: usize,
         /// With what.
-        value: u8,
+        pattern: Vec<u8>,
+        /// How many bytes.
+        size: NonZeroUsize,
+        /// The events to wait for.
+        after: Vec<u64>,
+    },
+    /// Memory was copied to memory.
+    Copy {
+        /// On which queue.
+        queue: u64,
+        /// The command's event.
+        event: u64,
+        /// What was written to, and from which byte on.
+        target: (u64, usize),
+        /// What was read from, and from which byte on.
+        source: (u64, usize),
         /// How many bytes.
         size: NonZeroUsize,
         /// The events to wait for.
@@ -184,6 +199,8 @@ pub enum Operation {
     Read,
     /// Filling memory.
     Fill,
+    /// Copying memory to memory.
+    Copy,
     /// Waiting for a queue.
     QueueWait,
     /// Waiting for an event.
@@ -208,6 +225,7 @@ impl Operation {
             Self::Write => "mockWrite",
             Self::Read => "mockRead",
             Self::Fill => "mockFill",
+            Self::Copy => "mockCopy",
             Self::QueueWait => "mockQueueWait",
             Self::EventWait => "mockEventWait",
             Self::EventQuery => "mockEventQuery",

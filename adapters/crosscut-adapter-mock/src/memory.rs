@@ -164,12 +164,4 @@ impl View {
         // SAFETY: as in `copy_to`.
         unsafe { std::ptr::copy(source, target, size) };
     }
-
-    /// # Safety
-    /// The range is inside.
-    pub(crate) unsafe fn fill(&self, offset: usize, value: u8, size: usize) {
-        let target = self.first.as_ptr().wrapping_add(offset);
-        // SAFETY: the caller vouches for the range.
-        unsafe { target.write_bytes(value, size) };
-    }
 }

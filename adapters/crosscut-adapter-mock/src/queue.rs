@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crosscut_adapter_api::{Argument, DriverError, Event, Extent, Kernel, Memory, Queue};
+use crosscut_adapter_api::{Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue};
 
 use crate::engine::{Command, Engine};
 use crate::event::{Completion, MockEvent};
@@ -158,21 +158,55 @@ impl Queue for MockQueue {
         &self,
         target: &dyn Memory,
         offset: usize,
-        value: u8,
+        pattern: &[u8],
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
+        let length = pattern.len();
+        assert!(length.is_power_of_two() && length <= 128, "a pattern of {length} bytes");
+        let whole = offset.is_multiple_of(length) && size.get().is_multiple_of(length);
+        assert!(whole, "the runtime fills whole patterns at multiples of their length");
         let target = own(target);
         let (queue, event, memory) = (self.number, self.engine.number(), target.number);
-        let after = numbers(after);
-        let call = || Call::Fill { queue, event, memory, offset, value, size, after };
+        let (after, pattern) = (numbers(after), pattern.to_vec());
+        let call = || {
+            let pattern = pattern.clone();
+            Call::Fill { queue, event, memory, offset, pattern, size, after }
+        };
         self.engine.record(Operation::Fill, call)?;
         let view = target.view();
-        let run = move || {
-            // SAFETY: as for a write, without host memory.
-            unsafe { view.fill(offset, value, size.get()) };
-        };
+        let run = move || view.write(offset, &pattern.repeat(size.get() / pattern.len()));
         Ok(self.submit(event, vec![memory], Box::new(run)))
+    }
+
+    unsafe fn copy(
+        &self,
+        target: Location<'_>,
+        source: Location<'_>,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        let (to, from) = (own(target.memory), own(source.memory));
+        let apart = target.offset.abs_diff(source.offset) >= size.get();
+        assert!(to.number != from.number || apart, "the runtime copies between apart places");
+        let (queue, event, after) = (self.number, self.engine.number(), numbers(after));
+        let call = || Call::Copy {
+            queue,
+            event,
+            target: (to.number, target.offset),
+            source: (from.number, source.offset),
+            size,
+            after,
+        };
+        self.engine.record(Operation::Copy, call)?;
+        let uses = vec![to.number, from.number];
+        let (to, from, target, source) = (to.view(), from.view(), target.offset, source.offset);
+        let run = move || {
+            let mut bytes = vec![0; size.get()];
+            from.read(source, &mut bytes);
+            to.write(target, &bytes);
+        };
+        Ok(self.submit(event, uses, Box::new(run)))
     }
 
     fn wait(&self) -> Result<(), DriverError> {

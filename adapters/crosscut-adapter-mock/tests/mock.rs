@@ -31,14 +31,22 @@ fn every_call_is_logged_in_order() {
     let (_context, queue, memory) = open(&mock);
     let size = EIGHT;
     // SAFETY: the memory lives to the end of the test.
-    unsafe { queue.fill(&*memory, 0, 3, size, &[]) }.unwrap().wait().unwrap();
+    unsafe { queue.fill(&*memory, 0, &[3], size, &[]) }.unwrap().wait().unwrap();
     drop(memory);
     let expected = [
         Call::Devices,
         Call::CreateContext,
         Call::CreateQueue { queue: 1, order: QueueOrder::InOrder },
         Call::Allocate { memory: 2, kind: MemoryKind::HostVisible, size, align: 8 },
-        Call::Fill { queue: 1, event: 3, memory: 2, offset: 0, value: 3, size, after: vec![] },
+        Call::Fill {
+            queue: 1,
+            event: 3,
+            memory: 2,
+            offset: 0,
+            pattern: vec![3],
+            size,
+            after: vec![],
+        },
         Call::EventWait { event: 3 },
         Call::Free { memory: 2 },
     ];
@@ -92,7 +100,7 @@ fn a_held_command_does_nothing_until_it_is_released() {
     let mut found = [0_u8; 8];
     mock.hold();
     // SAFETY: the memory outlives the release below.
-    let filled = unsafe { queue.fill(&*memory, 0, 9, EIGHT, &[]) }.unwrap();
+    let filled = unsafe { queue.fill(&*memory, 0, &[9], EIGHT, &[]) }.unwrap();
     // SAFETY: `found` is touched by nobody until the release below.
     let read = unsafe { queue.read(&*memory, 0, found.as_mut_ptr(), EIGHT, &[&*filled]) }.unwrap();
     assert_eq!((filled.is_complete(), read.is_complete()), (Ok(false), Ok(false)));
@@ -108,7 +116,7 @@ fn memory_freed_under_a_held_command_is_reported_and_the_command_never_runs() {
     mock.hold();
     // SAFETY: this breaks the promise that the memory lives until the event completes, which the
     // mock is there to notice: it withdraws the command.
-    let filled = unsafe { queue.fill(&*memory, 0, 9, EIGHT, &[]) }.unwrap();
+    let filled = unsafe { queue.fill(&*memory, 0, &[9], EIGHT, &[]) }.unwrap();
     drop(memory);
     assert!(matches!(mock.log().last(), Some(Call::FreedInUse { .. })));
     mock.release();
@@ -121,7 +129,7 @@ fn waiting_for_a_held_command_blocks_until_another_thread_releases_it() {
     let (_context, queue, memory) = open(&mock);
     mock.hold();
     // SAFETY: the memory outlives the wait below.
-    let filled = unsafe { queue.fill(&*memory, 0, 9, EIGHT, &[]) }.unwrap();
+    let filled = unsafe { queue.fill(&*memory, 0, &[9], EIGHT, &[]) }.unwrap();
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| queue.wait().and(filled.wait()));
         std::thread::sleep(std::time::Duration::from_millis(20));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
-    Argument, DriverError, Event, Extent, Kernel, Memory, Queue, QueueOptions, QueueOrder,
+    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions, QueueOrder,
 };
 
 use crate::context::ContextHandle;
@@ -85,7 +85,7 @@ impl ClQueue {
     ///
     /// # Safety
     /// Both are valid for `size` bytes until the event completes.
-    unsafe fn copy(
+    unsafe fn copy_usm(
         &self,
         usm: &sys::Usm,
         target: *mut u8,
@@ -167,7 +167,7 @@ impl Queue for ClQueue {
                 let target = address.as_ptr().wrapping_add(offset);
                 // SAFETY: the range lies inside the allocation, and the caller vouches that it and
                 // `source` stay valid until the event completes.
-                unsafe { self.copy(usm, target, source, size, &waits) }
+                unsafe { self.copy_usm(usm, target, source, size, &waits) }
             }
             Place::Object { raw, .. } => {
                 let mut event = std::ptr::null_mut();
@@ -207,7 +207,7 @@ impl Queue for ClQueue {
                 let source = address.as_ptr().wrapping_add(offset);
                 // SAFETY: the range lies inside the allocation, and the caller vouches that it and
                 // `target` stay valid until the event completes.
-                unsafe { self.copy(usm, target, source, size, &waits) }
+                unsafe { self.copy_usm(usm, target, source, size, &waits) }
             }
             Place::Object { raw, .. } => {
                 let mut event = std::ptr::null_mut();
@@ -235,24 +235,24 @@ impl Queue for ClQueue {
         &self,
         target: &dyn Memory,
         offset: usize,
-        value: u8,
+        pattern: &[u8],
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
         let _alive = exit::enter("clEnqueueFillBuffer")?;
         let waits = WaitList::new(after, self.in_order);
         let mut event = std::ptr::null_mut();
-        let pattern = (&raw const value).cast::<c_void>();
+        let (pattern, length) = (pattern.as_ptr().cast::<c_void>(), pattern.len());
         match ClMemory::of(target).place() {
             Place::Usm { usm, address, .. } => {
                 // SAFETY: the range lies inside the allocation, which the caller keeps; the pattern
-                // is one byte, and the driver copies it before it returns.
+                // has `length` bytes, and the driver copies it before it returns.
                 let status = unsafe {
                     (usm.enqueue_mem_fill)(
                         self.raw,
                         address.as_ptr().wrapping_add(offset).cast(),
                         pattern,
-                        1,
+                        length,
                         size.get(),
                         waits.count(),
                         waits.as_ptr(),
@@ -268,7 +268,7 @@ impl Queue for ClQueue {
                         self.raw,
                         *raw,
                         pattern,
-                        1,
+                        length,
                         offset,
                         size.get(),
                         waits.count(),
@@ -278,6 +278,46 @@ impl Queue for ClQueue {
                 };
                 self.submitted("clEnqueueFillBuffer", status, event)
             }
+        }
+    }
+
+    unsafe fn copy(
+        &self,
+        target: Location<'_>,
+        source: Location<'_>,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        const CALL: &str = "clEnqueueCopyBuffer";
+        let _alive = exit::enter(CALL)?;
+        let waits = WaitList::new(after, self.in_order);
+        match (ClMemory::of(target.memory).place(), ClMemory::of(source.memory).place()) {
+            (Place::Usm { usm, address: to, .. }, Place::Usm { address: from, .. }) => {
+                let to = to.as_ptr().wrapping_add(target.offset);
+                let from = from.as_ptr().wrapping_add(source.offset);
+                // SAFETY: both ranges lie inside allocations that the caller keeps.
+                unsafe { self.copy_usm(usm, to, from, size, &waits) }
+            }
+            (Place::Object { raw: to, .. }, Place::Object { raw: from, .. }) => {
+                let mut event = std::ptr::null_mut();
+                // SAFETY: queue, memory and events are alive and of one context, and the ranges lie
+                // inside the memory and apart.
+                let status = unsafe {
+                    (self.context.api.clEnqueueCopyBuffer)(
+                        self.raw,
+                        *from,
+                        *to,
+                        source.offset,
+                        target.offset,
+                        size.get(),
+                        waits.count(),
+                        waits.as_ptr(),
+                        &raw mut event,
+                    )
+                };
+                self.submitted(CALL, status, event)
+            }
+            _ => unreachable!("memory of one context is all of one sort"),
         }
     }
 

@@ -167,6 +167,9 @@ entry_points! {
         fn clEnqueueFillBuffer(
             Handle, Handle, *const c_void, usize, usize, usize, u32, *const Handle, *mut Handle,
         ) -> i32;
+        fn clEnqueueCopyBuffer(
+            Handle, Handle, Handle, usize, usize, usize, u32, *const Handle, *mut Handle,
+        ) -> i32;
         fn clWaitForEvents(u32, *const Handle) -> i32;
         fn clGetEventInfo(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
         fn clReleaseEvent(Handle) -> i32;

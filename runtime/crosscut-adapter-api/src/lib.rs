@@ -176,6 +176,15 @@ pub enum Argument<'a> {
     },
 }
 
+/// A byte of an allocation, where a copy begins.
+#[derive(Clone, Copy)]
+pub struct Location<'a> {
+    /// The allocation.
+    pub memory: &'a dyn Memory,
+    /// The byte's number in it.
+    pub offset: usize,
+}
+
 /// A sequence of commands on one device.
 ///
 /// Every command starts once all events in `after` have completed (and, in order, the command
@@ -232,10 +241,13 @@ pub trait Queue: Send + Sync {
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError>;
 
-    /// Fills `size` bytes of `target` at `offset` with `value`.
+    /// Fills `size` bytes of `target` at `offset` with `pattern`, over and over.
+    ///
+    /// The pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, of which `offset` and `size` are
+    /// multiples, and it is the adapter's only until this returns.
     ///
     /// # Safety
-    /// `target` lives until the event completes.
+    /// `target` lives until the event completes, and is aligned to the pattern's length.
     ///
     /// # Errors
     /// The driver's refusal; the command then does not run.
@@ -243,7 +255,23 @@ pub trait Queue: Send + Sync {
         &self,
         target: &dyn Memory,
         offset: usize,
-        value: u8,
+        pattern: &[u8],
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError>;
+
+    /// Copies `size` bytes from one place in the context's memory to another. Both may be of one
+    /// allocation; they do not overlap.
+    ///
+    /// # Safety
+    /// Both allocations live until the event completes.
+    ///
+    /// # Errors
+    /// The driver's refusal; the command then does not run.
+    unsafe fn copy(
+        &self,
+        target: Location<'_>,
+        source: Location<'_>,
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError>;

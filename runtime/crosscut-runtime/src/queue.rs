@@ -96,7 +96,7 @@ impl Queue {
         let command = self.submit(&[(allocation, Access::Write)], Outcome::Settled, |after| {
             // SAFETY: dropping the allocation waits for this command, which is noted in its uses.
             unsafe {
-                self.adapter.fill(allocation.memory(), 0, 0, allocation.memory().size(), after)
+                self.adapter.fill(allocation.memory(), 0, &[0], allocation.memory().size(), after)
             }
         });
         command.map(Event::of).map_err(|error| Error::driver("filling a buffer", error))

@@ -84,7 +84,7 @@ fn zero(
             Ok(())
         }
         // SAFETY: the caller's borrow keeps the block until the wait has returned.
-        None => unsafe { queue.fill(block.memory(), offset, 0, size, &[]) }?.wait(),
+        None => unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) }?.wait(),
     }
 }
 

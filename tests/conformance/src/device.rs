@@ -166,7 +166,7 @@ impl Bench {
         Ok(Pending { event: event.map_err(text)?, bytes, memory: vec![Arc::clone(source)] })
     }
 
-    /// Starts a fill.
+    /// Starts a fill with one byte.
     ///
     /// # Errors
     /// The driver's refusal.
@@ -178,10 +178,27 @@ impl Bench {
         size: usize,
         after: &[&Pending],
     ) -> Result<Pending, String> {
+        self.start_fill_with(target, offset, &[value], size, after)
+    }
+
+    /// Starts a fill with a pattern.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn start_fill_with(
+        &self,
+        target: &Arc<dyn Memory>,
+        offset: usize,
+        pattern: &[u8],
+        size: usize,
+        after: &[&Pending],
+    ) -> Result<Pending, String> {
+        let whole = offset.is_multiple_of(pattern.len()) && size.is_multiple_of(pattern.len());
+        ensure!(whole, "a behaviour fills a part of a pattern");
         let size = length(size)?;
         inside(&**target, offset, size)?;
         // SAFETY: `Pending` keeps the memory until the event completes.
-        let event = unsafe { self.queue.fill(&**target, offset, value, size, &events(after)) };
+        let event = unsafe { self.queue.fill(&**target, offset, pattern, size, &events(after)) };
         let memory = vec![Arc::clone(target)];
         Ok(Pending { event: event.map_err(text)?, bytes: Vec::new(), memory })
     }
@@ -213,7 +230,7 @@ impl Bench {
     /// The driver's refusal.
     pub fn fill_without_event(&self, target: &Arc<dyn Memory>, value: u8) -> Result<(), String> {
         // SAFETY: the memory lives until the wait below, which ends after the command has.
-        let event = unsafe { self.queue.fill(&**target, 0, value, target.size(), &[]) };
+        let event = unsafe { self.queue.fill(&**target, 0, &[value], target.size(), &[]) };
         drop(event.map_err(text)?);
         self.queue.wait().map_err(text)
     }

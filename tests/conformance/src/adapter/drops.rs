@@ -47,7 +47,7 @@ fn queue_outlives_context(device: &TestDevice) -> Result<(), String> {
     drop(context);
     let size = memory.size();
     // SAFETY: the memory outlives the wait.
-    let event = unsafe { queue.fill(&*memory, 0, 3, size, &[]) }.map_err(text)?;
+    let event = unsafe { queue.fill(&*memory, 0, &[3], size, &[]) }.map_err(text)?;
     event.wait().map_err(text)?;
     drop(queue);
     event.wait().map_err(text)?;

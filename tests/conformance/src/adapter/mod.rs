@@ -1,6 +1,7 @@
 //! What the traits of `crosscut-adapter-api` promise.
 
 mod copies;
+mod device_copies;
 mod drops;
 mod events;
 mod launches;
@@ -15,6 +16,7 @@ use crate::Behaviour;
 pub const BEHAVIOURS: &[&[Behaviour]] = &[
     memory::BEHAVIOURS,
     copies::BEHAVIOURS,
+    device_copies::BEHAVIOURS,
     ordering::BEHAVIOURS,
     events::BEHAVIOURS,
     drops::BEHAVIOURS,
