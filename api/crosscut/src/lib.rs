@@ -64,6 +64,7 @@ extern crate self as crosscut;
 
 mod buffer;
 mod kernel;
+mod launch;
 mod queue;
 
 pub use buffer::Buffer;
@@ -73,6 +74,7 @@ pub use crosscut_runtime::{
     Backend, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, KernelPanic,
 };
 pub use kernel::{KernelArg, Once, PerItem, Range, View};
+pub use launch::Launch;
 pub use queue::{Queue, devices};
 
 #[doc(hidden)]

@@ -1,17 +1,13 @@
 //! Queues: where programs begin.
 
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, place};
 use crosscut_runtime::Runtime;
 
-use crate::kernel::{
-    self, Direct, Element, KernelArg, Once, PerItem, Range, Single, Task, View, handle,
-    install_panic_hook,
-};
-use crate::{Buffer, Context, Device, Error, Event, Result};
+use crate::kernel::{KernelArg, Once, PerItem, Range, View, install_panic_hook};
+use crate::{Buffer, Context, Device, Error, Event, Launch, Result};
 
 /// The devices that `CROSSCUT_DEVICE` accepts; all without it.
 ///
@@ -95,6 +91,24 @@ impl Queue {
         self.queue.context()
     }
 
+    /// Begins a command with options, such as the events it waits for: see [`Launch`].
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let first = queue.single_task((), |()| ())?;
+    /// queue.launch().after(&first).single_task((), |()| ())?.wait()?;
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    pub fn launch(&self) -> Launch<'_> {
+        Launch::new(self)
+    }
+
+    pub(crate) fn runtime(&self) -> &crosscut_runtime::Queue {
+        &self.queue
+    }
+
     /// A new buffer with a copy of `data`.
     ///
     /// # Errors
@@ -103,7 +117,9 @@ impl Queue {
         self.outside_kernels()?;
         let mut buffer = Buffer::uninitialised(self.context(), data.len())?;
         // SAFETY: a slice has its bytes, and nobody else knows the buffer yet.
-        unsafe { self.queue.write(buffer.runtime_mut(), data.as_ptr().cast(), size_of_val(data)) }?;
+        unsafe {
+            self.queue.write(buffer.runtime_mut(), data.as_ptr().cast(), size_of_val(data), &[])
+        }?;
         Ok(buffer)
     }
 
@@ -124,23 +140,7 @@ impl Queue {
     /// A kernel panicked, the buffer is of another context, the host has no memory for a copy, or
     /// the driver refuses.
     pub fn download<T: DeviceData>(&self, buffer: &Buffer<T>) -> Result<Vec<T::Host>> {
-        self.outside_kernels()?;
-        let mut data: Vec<T::Host> = Vec::new();
-        data.try_reserve_exact(buffer.len()).map_err(|_| {
-            Error::invalid(
-                format!("{} elements do not fit the host's memory beside the buffer", buffer.len()),
-                "use several smaller buffers",
-            )
-        })?;
-        let size = buffer.len() * size_of::<T>();
-        // SAFETY: the vector has room for `len` elements, which are as large on the host, and the
-        // width is that of the type.
-        unsafe {
-            self.queue.read(buffer.runtime(), data.as_mut_ptr().cast(), size, T::ATOMIC_WIDTH)
-        }?;
-        // SAFETY: all bytes were just written, and any are valid.
-        unsafe { data.set_len(buffer.len()) };
-        Ok(data)
+        self.launch().download(buffer)
     }
 
     /// The value of a device global; plain values for atomics. Waits for the kernels that write it.
@@ -148,12 +148,7 @@ impl Queue {
     /// # Errors
     /// A kernel panicked, or the driver refuses.
     pub fn read<T: DeviceData, P>(&self, global: &'static DeviceGlobal<T, P>) -> Result<T::Host> {
-        self.outside_kernels()?;
-        let mut value = MaybeUninit::<T::Host>::uninit();
-        // SAFETY: there is room for a value, which is as large on the host.
-        unsafe { self.queue.read_global(handle(global), value.as_mut_ptr().cast()) }?;
-        // SAFETY: all bytes were just written, and any are valid.
-        Ok(unsafe { value.assume_init() })
+        self.launch().read(global)
     }
 
     /// Sets a device global on this queue's device. Waits for the kernels that use it.
@@ -176,9 +171,7 @@ impl Queue {
         global: &'static DeviceGlobal<T, P>,
         value: &T::Host,
     ) -> Result<Event> {
-        self.outside_kernels()?;
-        // SAFETY: a value has its bytes, and any are valid for the global's type.
-        unsafe { self.queue.write_global(handle(global), std::ptr::from_ref(value).cast()) }
+        self.launch().write(global, value)
     }
 
     /// Runs `kernel` once for every index of `range`: `usize` or `[usize; D]` with `D` of 1 to 3.
@@ -203,8 +196,7 @@ impl Queue {
         A: KernelArg<PerItem>,
         F: for<'k> Fn(R::Item, View<'k, A, PerItem>) + Copy + Send + 'static,
     {
-        self.outside_kernels()?;
-        kernel::launch::<R, A, PerItem, Direct<F>>(&self.queue, range, arguments, Direct(kernel))
+        self.launch().parallel_for(range, arguments, kernel)
     }
 
     /// Runs `kernel` once for every element of `buffer`, with its index, the element and the
@@ -234,15 +226,7 @@ impl Queue {
         A: KernelArg<PerItem>,
         F: for<'k> Fn(usize, &'k mut T, View<'k, A, PerItem>) + Copy + Send + 'static,
     {
-        self.outside_kernels()?;
-        let range = buffer.len();
-        let arguments = (buffer, arguments);
-        kernel::launch::<usize, (&mut Buffer<T>, A), PerItem, Element<F>>(
-            &self.queue,
-            range,
-            arguments,
-            Element(kernel),
-        )
+        self.launch().for_each(buffer, arguments, kernel)
     }
 
     /// Runs `kernel` once. `&mut buffer` arrives as `&mut [T]`, `GLOBAL.exclusive()` as `&mut T`.
@@ -265,8 +249,7 @@ impl Queue {
         A: KernelArg<Once>,
         F: for<'k> Fn(View<'k, A, Once>) + Copy + Send + 'static,
     {
-        self.outside_kernels()?;
-        kernel::launch::<Single, A, Once, Task<F>>(&self.queue, Single, arguments, Task(kernel))
+        self.launch().single_task(arguments, kernel)
     }
 
     /// Blocks until every command submitted so far has completed.
@@ -279,7 +262,7 @@ impl Queue {
     }
 
     /// A kernel that waits for commands behind itself would wait for ever.
-    fn outside_kernels(&self) -> Result<()> {
+    pub(crate) fn outside_kernels(&self) -> Result<()> {
         if place::inside_kernel() {
             return Err(Error::invalid(
                 "a queue is used inside a kernel",

@@ -8,10 +8,26 @@ use crosscut_adapter_api as adapter;
 use crate::Error;
 use crate::record::Watch;
 
+/// Where a command was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The number of the context: only its own commands can its driver be told to wait for.
+    pub(crate) context: u64,
+    /// The number of the queue, if that runs its commands in order.
+    pub(crate) line: Option<u64>,
+}
+
+impl Origin {
+    /// Whether a command from there runs before one from here that was submitted later, whatever
+    /// the two wait for.
+    pub(crate) fn follows(self, there: Self) -> bool {
+        self.line.is_some() && self.line == there.line
+    }
+}
+
 /// A command that was submitted to a queue.
 pub(crate) struct Command {
-    /// The queue's number: commands of one queue run in order.
-    pub(crate) queue: u64,
+    pub(crate) origin: Origin,
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
     /// Whether it has completed and its event has been told: then no driver need be asked again.
@@ -32,9 +48,13 @@ pub(crate) enum Outcome {
 }
 
 impl Command {
-    pub(crate) fn new(queue: u64, event: Box<dyn adapter::Event>, outcome: Outcome) -> Arc<Self> {
+    pub(crate) fn new(
+        origin: Origin,
+        event: Box<dyn adapter::Event>,
+        outcome: Outcome,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            queue,
+            origin,
             event,
             outcome: Mutex::new(outcome),
             settled: AtomicBool::new(false),
@@ -145,21 +165,33 @@ pub enum Access {
     Write,
 }
 
+/// Adds a command to a list that has every command once.
+pub(crate) fn add(list: &mut Vec<Arc<Command>>, command: &Arc<Command>) {
+    if !list.iter().any(|known| Arc::ptr_eq(known, command)) {
+        list.push(Arc::clone(command));
+    }
+}
+
 /// The commands that still matter to whoever uses some memory next.
 #[derive(Default)]
 pub(crate) struct Uses {
     write: Option<Arc<Command>>,
-    /// Since that write; at most one per queue, because queues run in order.
+    /// Since that write; of each queue that runs in order only the last.
     reads: Vec<Arc<Command>>,
+    /// At how many reads those that have completed are looked for.
+    sweep_at: usize,
 }
 
+/// So many reads may gather before the finished ones are looked for.
+const FIRST_SWEEP: usize = 32;
+
 impl Uses {
-    /// Adds to `after` what a new command of `queue` with this access must wait for.
-    pub(crate) fn collect(&self, access: Access, queue: u64, after: &mut Vec<Arc<Command>>) {
+    /// Adds to `after` what a new command from `origin` with this access must wait for.
+    pub(crate) fn collect(&self, access: Access, origin: Origin, after: &mut Vec<Arc<Command>>) {
         let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
         for command in self.write.iter().chain(reads) {
-            if command.queue != queue && !after.iter().any(|known| Arc::ptr_eq(known, command)) {
-                after.push(Arc::clone(command));
+            if !origin.follows(command.origin) {
+                add(after, command);
             }
         }
     }
@@ -172,13 +204,25 @@ impl Uses {
                 self.write = Some(Arc::clone(command));
             }
             Access::Read => {
-                let same = self.reads.iter_mut().find(|read| read.queue == command.queue);
-                match same {
+                let mut reads = self.reads.iter_mut();
+                match reads.find(|read| command.origin.follows(read.origin)) {
                     Some(read) => *read = Arc::clone(command),
-                    None => self.reads.push(Arc::clone(command)),
+                    None => {
+                        if self.reads.len() >= FIRST_SWEEP.max(self.sweep_at) {
+                            self.sweep();
+                        }
+                        self.reads.push(Arc::clone(command));
+                    }
                 }
             }
         }
+    }
+
+    /// Forgets the reads that have completed. One that failed stays: see [`wait`](Self::wait).
+    fn sweep(&mut self) {
+        self.reads.retain(|read| !matches!(read.is_complete(), Ok(true)));
+        // Looking costs little per command, however many stay.
+        self.sweep_at = 2 * self.reads.len();
     }
 
     /// Blocks until no command uses the memory any more. False if one failed: then those that it was

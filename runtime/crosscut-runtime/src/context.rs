@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crosscut_adapter_api::{self as adapter, MemoryKind};
@@ -23,6 +24,8 @@ pub(crate) struct Inner {
     pub(crate) kernels: Kernels,
     pub(crate) records: Records,
     spare: OnceLock<Arc<Allocation>>,
+    /// A number that no other context ever has.
+    pub(crate) number: u64,
     /// Held from looking up whom a command waits for until it is noted where others look.
     pub(crate) submit: Mutex<()>,
     native_lock: RwLock<()>,
@@ -38,6 +41,7 @@ static STATICS_LOCK: RwLock<()> = RwLock::new(());
 
 impl Context {
     pub(crate) fn create(device: &Device, default: bool) -> Result<Self, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let adapter = device.adapter().create_context().map_err(|error| {
             Error::driver(format!("opening `{}` ({})", device.info().name, device.backend()), error)
         })?;
@@ -46,6 +50,7 @@ impl Context {
             kernels: Kernels::default(),
             records: Records::default(),
             spare: OnceLock::new(),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             submit: Mutex::new(()),
             native_lock: RwLock::new(()),
             default,

@@ -22,6 +22,11 @@ impl Event {
         Self { command: None }
     }
 
+    /// The command, unless it is known to have completed.
+    pub(crate) fn unsettled(&self) -> Option<&Arc<Command>> {
+        self.command.as_ref().filter(|command| !command.is_settled())
+    }
+
     /// Blocks until the command has completed.
     ///
     /// # Errors
@@ -37,6 +42,16 @@ impl Event {
     /// The driver's refusal to answer.
     pub fn is_complete(&self) -> Result<bool, Error> {
         self.command.as_ref().map_or(Ok(true), |command| command.is_complete())
+    }
+}
+
+/// One event, where any number of them is asked for.
+impl<'a> IntoIterator for &'a Event {
+    type Item = &'a Event;
+    type IntoIter = std::iter::Once<&'a Event>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::once(self)
     }
 }
 

@@ -9,6 +9,7 @@ use crosscut_adapter_api::{
 
 use crate::bytes;
 use crate::command::{Access, Command, Outcome};
+use crate::dependency;
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
 use crate::memory::{Allocation, Buffer};
@@ -39,6 +40,20 @@ pub struct KernelDefinition {
     pub device_entry: fn(),
 }
 
+/// One launch of a kernel: what runs, over what, with what, and when.
+pub struct KernelLaunch<'a> {
+    /// The kernel.
+    pub definition: &'static KernelDefinition,
+    /// Its closure.
+    pub captures: *const u8,
+    /// The index space, of which the definition's dimensions count.
+    pub size: [usize; 3],
+    /// The arguments, in order.
+    pub bindings: &'a [Binding<'a>],
+    /// What it waits for, besides whatever uses the same memory.
+    pub after: &'a [Event],
+}
+
 /// An argument of a launch.
 pub struct Binding<'a> {
     /// Where it is.
@@ -61,39 +76,33 @@ pub enum Source<'a> {
 }
 
 impl Queue {
-    /// Runs a kernel once for every index of `size`, of which the definition's dimensions count.
+    /// Runs a kernel once for every index of its space.
     ///
     /// # Errors
     /// The index space is too large, an argument belongs to another context or is there twice
-    /// although it is written, the device has no image of this kernel, or the driver refuses.
+    /// although it is written, the device has no image of this kernel, what it waits for failed, or
+    /// the driver refuses.
     ///
     /// # Safety
-    /// `captures` points to a closure of the type that `definition` was made for, which is `Copy`,
-    /// and `bindings` are the arguments of that type, in order. What is bound for writing is
-    /// borrowed mutably by the caller, what is bound for reading is borrowed.
-    pub unsafe fn launch(
-        &self,
-        definition: &'static KernelDefinition,
-        captures: *const u8,
-        size: [usize; 3],
-        bindings: &[Binding<'_>],
-    ) -> Result<Event, Error> {
+    /// `launch.captures` points to a closure of the type that the definition was made for, which is
+    /// `Copy`, and the bindings are the arguments of that type, in order. What is bound for writing
+    /// is borrowed mutably by the caller, what is bound for reading is borrowed.
+    pub unsafe fn launch(&self, launch: &KernelLaunch<'_>) -> Result<Event, Error> {
+        let KernelLaunch { definition, size, .. } = *launch;
         let space = Space {
             dimensions: definition.dimensions,
             extent: Extent { dimensions: definition.dimensions.max(1), size },
         };
         check_size(size)?;
-        self.check_bindings(bindings)?;
+        self.check_bindings(launch.bindings)?;
         if size.contains(&0) {
-            return Ok(Event::nothing());
+            return self.nothing_after(launch.after);
         }
         match self.adapter.as_native() {
             // SAFETY: the caller's promise is passed on.
-            Some(native) => unsafe {
-                self.launch_native(native, definition, captures, space, bindings)
-            },
+            Some(native) => unsafe { self.launch_native(native, launch, space) },
             // SAFETY: as above.
-            None => unsafe { self.launch_image(definition, captures, space, bindings) },
+            None => unsafe { self.launch_image(launch, space) },
         }
     }
 
@@ -120,11 +129,11 @@ impl Queue {
     unsafe fn launch_native(
         &self,
         native: &dyn NativeQueue,
-        definition: &'static KernelDefinition,
-        captures: *const u8,
+        launch: &KernelLaunch<'_>,
         space: Space,
-        bindings: &[Binding<'_>],
     ) -> Result<Event, Error> {
+        let KernelLaunch { definition, captures, bindings, after, .. } = *launch;
+        dependency::wait_all(after)?;
         let mut exclusives = Vec::new();
         let mut slots = Slots::for_arguments(bindings.len());
         for binding in bindings {
@@ -155,7 +164,7 @@ impl Queue {
             return Ok(Event::nothing());
         };
         let error = native_panic(definition, space, panic);
-        let command = Command::new(self.id, event, Outcome::Failed(error));
+        let command = Command::new(self.origin, event, Outcome::Failed(error));
         self.remember(&command);
         for binding in bindings {
             // Whoever reads what it wrote is told, on whichever queue.
@@ -184,13 +193,8 @@ impl Queue {
 
     /// # Safety
     /// As [`launch`](Self::launch).
-    unsafe fn launch_image(
-        &self,
-        definition: &'static KernelDefinition,
-        captures: *const u8,
-        space: Space,
-        bindings: &[Binding<'_>],
-    ) -> Result<Event, Error> {
+    unsafe fn launch_image(&self, launch: &KernelLaunch<'_>, space: Space) -> Result<Event, Error> {
+        let KernelLaunch { definition, captures, bindings, .. } = *launch;
         let context = self.context();
         let kernel = context.inner().kernels.get(
             context,
@@ -242,7 +246,8 @@ impl Queue {
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
         let uses: Vec<(&Arc<Allocation>, Access)> = bound.chain(hidden).collect();
         let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);
-        let command = self.submit(&uses, outcome, |after| {
+        let after = self.dependencies(launch.after)?;
+        let command = self.submit(&uses, after, outcome, |after| {
             // SAFETY: the arguments were made from the kernel's own parameter list. Dropping an
             // allocation waits for the commands in its uses, where this one is noted; a record is
             // kept by the command's outcome, which waits for the event too.

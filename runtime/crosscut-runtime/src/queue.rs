@@ -10,8 +10,9 @@ use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions};
 
 use crate::Error;
 use crate::bytes;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Access, Command, Origin, Outcome};
 use crate::context::Context;
+use crate::dependency;
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance};
 use crate::memory::{Allocation, Buffer};
@@ -25,7 +26,7 @@ const FIRST_SWEEP: usize = 128;
 pub struct Queue {
     context: Context,
     pub(crate) adapter: Arc<dyn adapter::Queue>,
-    pub(crate) id: u64,
+    pub(crate) origin: Origin,
     pending: Mutex<Pending>,
 }
 
@@ -66,7 +67,10 @@ impl Queue {
         Ok(Self {
             context: context.clone(),
             adapter: Arc::from(adapter),
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            origin: Origin {
+                context: context.inner().number,
+                line: Some(NEXT.fetch_add(1, Ordering::Relaxed)),
+            },
             pending: Mutex::new(Pending { commands: VecDeque::new(), sweep_at: FIRST_SWEEP }),
         })
     }
@@ -93,7 +97,8 @@ impl Queue {
     pub fn zero(&self, buffer: &mut Buffer) -> Result<Event, Error> {
         self.context.owns(buffer.context(), "the buffer")?;
         let Some(allocation) = buffer.allocation() else { return Ok(Event::nothing()) };
-        let command = self.submit(&[(allocation, Access::Write)], Outcome::Settled, |after| {
+        let uses = [(allocation, Access::Write)];
+        let command = self.submit(&uses, Vec::new(), Outcome::Settled, |after| {
             // SAFETY: dropping the allocation waits for this command, which is noted in its uses.
             unsafe {
                 self.adapter.fill(allocation.memory(), 0, &[0], allocation.memory().size(), after)
@@ -102,7 +107,7 @@ impl Queue {
         command.map(Event::of).map_err(|error| Error::driver("filling a buffer", error))
     }
 
-    /// Copies `source` to the beginning of a buffer and waits for it.
+    /// Copies `source` to the beginning of a buffer, after `after`, and waits for it.
     ///
     /// # Errors
     /// It does not fit, the buffer is of another context; the driver's refusal.
@@ -114,16 +119,17 @@ impl Queue {
         buffer: &mut Buffer,
         source: *const u8,
         size: usize,
+        after: &[Event],
     ) -> Result<(), Error> {
         self.context.owns(buffer.context(), "the buffer")?;
         fits(size, buffer.size())?;
         let (Some(allocation), Some(size)) = (buffer.allocation(), NonZeroUsize::new(size)) else {
-            return Ok(());
+            return dependency::wait_all(after);
         };
-        self.write_allocation(allocation, source, size)
+        self.write_allocation(allocation, source, size, after)
     }
 
-    /// Copies the beginning of a buffer to `target` and waits for it.
+    /// Copies the beginning of a buffer to `target`, after `after`, and waits for it.
     ///
     /// # Errors
     /// The buffer is of another context or too short; the driver's refusal; a kernel panicked.
@@ -137,14 +143,17 @@ impl Queue {
         target: *mut u8,
         size: usize,
         atomic_width: usize,
+        after: &[Event],
     ) -> Result<(), Error> {
         self.context.owns(buffer.context(), "the buffer")?;
         fits(size, buffer.size())?;
         let (Some(allocation), Some(size)) = (buffer.allocation(), NonZeroUsize::new(size)) else {
+            dependency::wait_all(after)?;
             return self.settle_pending();
         };
         if let (true, Some(source)) = (self.context.is_native(), allocation.memory().host_address())
         {
+            dependency::wait_all(after)?;
             // SAFETY: both have `size` bytes by the caller's promise and the check above. Native
             // kernels run while somebody lends the buffer to them: for writing not now, because
             // it is borrowed here; otherwise at most as atomics.
@@ -154,19 +163,25 @@ impl Queue {
             writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
             return self.settle_pending();
         }
-        self.read_allocation(allocation, target, size)
+        self.read_allocation(allocation, target, size, after)
     }
 
-    /// Copies a global's value to `target` and waits for it.
+    /// Copies a global's value to `target`, after `after`, and waits for it.
     ///
     /// # Errors
     /// No memory for its instance; the driver's refusal; a kernel panicked.
     ///
     /// # Safety
     /// `global.size()` bytes are writable at `target`.
-    pub unsafe fn read_global(&self, global: GlobalHandle, target: *mut u8) -> Result<(), Error> {
+    pub unsafe fn read_global(
+        &self,
+        global: GlobalHandle,
+        target: *mut u8,
+        after: &[Event],
+    ) -> Result<(), Error> {
         let instance = global::instance(&self.context, global, Some(&*self.adapter))?;
         if let Some(source) = native_address(&self.context, global, &instance) {
+            dependency::wait_all(after)?;
             let _kernels =
                 self.context.native_lock().read().unwrap_or_else(PoisonError::into_inner);
             // SAFETY: the instance and the target have `size` bytes. Whoever writes a plain global
@@ -176,13 +191,16 @@ impl Queue {
         }
         match (instance, NonZeroUsize::new(global.size())) {
             (Instance::Allocated(allocation), Some(size)) => {
-                self.read_allocation(&allocation, target, size)
+                self.read_allocation(&allocation, target, size, after)
             }
-            _ => self.settle_pending(),
+            _ => {
+                dependency::wait_all(after)?;
+                self.settle_pending()
+            }
         }
     }
 
-    /// Copies `source` to a global and waits for it.
+    /// Copies `source` to a global, after `after`, and waits for it.
     ///
     /// # Errors
     /// No memory for its instance; the driver's refusal.
@@ -193,9 +211,11 @@ impl Queue {
         &self,
         global: GlobalHandle,
         source: *const u8,
+        after: &[Event],
     ) -> Result<Event, Error> {
         let instance = global::instance(&self.context, global, Some(&*self.adapter))?;
         if let Some(target) = native_address(&self.context, global, &instance) {
+            dependency::wait_all(after)?;
             let _alone = self.context.native_lock().write().unwrap_or_else(PoisonError::into_inner);
             // SAFETY: the instance and the source have `size` bytes. No kernel of this context runs
             // while the lock is held; whoever kept a reference uses atomics.
@@ -205,9 +225,10 @@ impl Queue {
         if let (Instance::Allocated(allocation), Some(size)) =
             (instance, NonZeroUsize::new(global.size()))
         {
-            self.write_allocation(&allocation, source, size)?;
+            self.write_allocation(&allocation, source, size, after)?;
+            return Ok(Event::nothing());
         }
-        Ok(Event::nothing())
+        self.nothing_after(after)
     }
 
     fn read_allocation(
@@ -215,10 +236,13 @@ impl Queue {
         allocation: &Arc<Allocation>,
         target: *mut u8,
         size: NonZeroUsize,
+        after: &[Event],
     ) -> Result<(), Error> {
+        let after = self.dependencies(after)?;
         let writer = allocation.uses().last_write();
         let failed = |error| Error::driver("copying from the device", error);
-        let command = self.submit(&[(allocation, Access::Read)], Outcome::Settled, |after| {
+        let uses = [(allocation, Access::Read)];
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
             // SAFETY: the target is the caller's for the size, and the wait below comes before it
             // gets it back; the allocation is kept by the caller's reference.
             unsafe { self.adapter.read(allocation.memory(), 0, target, size, after) }
@@ -236,9 +260,12 @@ impl Queue {
         allocation: &Arc<Allocation>,
         source: *const u8,
         size: NonZeroUsize,
+        after: &[Event],
     ) -> Result<(), Error> {
+        let after = self.dependencies(after)?;
         let failed = |error| Error::driver("copying to the device", error);
-        let command = self.submit(&[(allocation, Access::Write)], Outcome::Settled, |after| {
+        let uses = [(allocation, Access::Write)];
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
             // SAFETY: as in `read_allocation`, the other way round.
             unsafe { self.adapter.write(allocation.memory(), 0, source, size, after) }
         });
@@ -253,30 +280,31 @@ impl Queue {
         })
     }
 
-    /// Submits a command after everything on other queues that uses the same memory, and notes it
-    /// for those that come later.
+    /// Submits a command after `after` and everything that uses the same memory, and notes it for
+    /// those that come later.
     pub(crate) fn submit(
         &self,
         uses: &[(&Arc<Allocation>, Access)],
+        mut after: Vec<Arc<Command>>,
         outcome: Outcome,
         run: impl FnOnce(&[&dyn adapter::Event]) -> Result<Box<dyn adapter::Event>, DriverError>,
     ) -> Result<Arc<Command>, DriverError> {
         if self.context.is_native() {
             // Complete on return, and the borrows of the caller kept others away until then.
-            return Ok(Command::new(self.id, run(&[])?, outcome));
+            let after: Vec<&dyn adapter::Event> = after.iter().map(|it| &*it.event).collect();
+            return Ok(Command::new(self.origin, run(&after)?, outcome));
         }
-        if uses.is_empty() {
+        if uses.is_empty() && after.is_empty() {
             // There is no order to keep.
-            return Ok(Command::new(self.id, run(&[])?, outcome));
+            return Ok(Command::new(self.origin, run(&[])?, outcome));
         }
         let _order = self.context.inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut after = Vec::new();
         for (allocation, access) in uses {
-            allocation.uses().collect(*access, self.id, &mut after);
+            allocation.uses().collect(*access, self.origin, &mut after);
         }
         let events: Vec<&dyn adapter::Event> =
             after.iter().map(|command| &*command.event).collect();
-        let command = Command::new(self.id, run(&events)?, outcome);
+        let command = Command::new(self.origin, run(&events)?, outcome);
         for (allocation, access) in uses {
             allocation.uses().note(*access, &command);
         }

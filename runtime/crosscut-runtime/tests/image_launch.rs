@@ -33,14 +33,21 @@ fn arguments_follow_the_kernels_own_list() {
         ..*program::definition(|| 1)
     }));
     let bindings = [bind(&y, Access::Write), bind(&x, Access::Read)];
+    let launch = crosscut_runtime::KernelLaunch {
+        definition,
+        captures: captures.as_ptr(),
+        size: [3, 1, 1],
+        bindings: &bindings,
+        after: &[],
+    };
     // SAFETY: 12 bytes of captures, and the arguments that the mock's kernel takes.
-    let event = unsafe { queue.launch(definition, captures.as_ptr(), [3, 1, 1], &bindings) };
+    let event = unsafe { queue.launch(&launch) };
     event.unwrap().wait().unwrap();
     assert_eq!(download(&queue, &y).unwrap(), [2, 4, 6]);
 
     // The program is built once.
     // SAFETY: as above.
-    unsafe { queue.launch(definition, captures.as_ptr(), [3, 1, 1], &bindings) }.unwrap();
+    unsafe { queue.launch(&launch) }.unwrap();
     let builds = mock.log().iter().filter(|call| matches!(call, Call::Build { .. })).count();
     assert_eq!(builds, 1);
 }
@@ -60,7 +67,7 @@ fn globals_by_name_have_one_initialised_instance_per_context() {
     let apart = Queue::new(&device.create_context().unwrap()).unwrap();
     assert_eq!(read_global(&apart, global).unwrap(), 40);
     // SAFETY: the global has the 8 bytes of a `u64`.
-    unsafe { apart.write_global(global, std::ptr::from_ref(&7u64).cast()) }.unwrap();
+    unsafe { apart.write_global(global, std::ptr::from_ref(&7u64).cast(), &[]) }.unwrap();
     launch(&apart, || 2, 1, &[]).unwrap();
     assert_eq!(read_global(&apart, global).unwrap(), 8);
     assert_eq!(read_global(&two, global).unwrap(), 42);

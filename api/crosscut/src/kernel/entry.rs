@@ -6,13 +6,15 @@ use core::marker::PhantomData;
 use core::ops;
 
 use crosscut_device::{hooks, place};
-use crosscut_runtime::{Event, KernelDefinition, NativeLaunch, NativePanic, NativeScope, Queue};
+use crosscut_runtime::{
+    Event, KernelDefinition, KernelLaunch, NativeLaunch, NativePanic, NativeScope,
+};
 
 use super::argument::{Bindings, KernelArg, Shape};
 use super::body::Body;
 use super::native;
 use super::range::Sealed as Range;
-use crate::Result;
+use crate::{Launch, Result};
 
 /// A kernel as a type: index space, arguments, kind and body. Never made; its `TypeId` is the
 /// kernel's identity, because release builds merge functions that look alike.
@@ -144,8 +146,13 @@ unsafe fn find(
     unsafe { scope.find(address, size, align) }
 }
 
-/// Launches `body` over `range`.
-pub(crate) fn launch<R, A, K, B>(queue: &Queue, range: R, arguments: A, body: B) -> Result<Event>
+/// Launches `body` over `range`, with what `launch` says.
+pub(crate) fn launch<R, A, K, B>(
+    launch: &Launch<'_>,
+    range: R,
+    arguments: A,
+    body: B,
+) -> Result<Event>
 where
     R: Range,
     A: KernelArg<K>,
@@ -158,12 +165,16 @@ where
     let items = (R::DIMENSIONS > 0).then_some(items.unwrap_or(usize::MAX));
     let mut bindings = Bindings::new(<A::Shape as Shape<K>>::SLOTS, items);
     arguments.bind(&mut bindings)?;
-    let captures = core::ptr::from_ref(&body).cast();
+    let kernel = KernelLaunch {
+        definition: Kernel::<R, A::Shape, K, B>::DEFINITION,
+        captures: core::ptr::from_ref(&body).cast(),
+        size,
+        bindings: bindings.list(),
+        after: launch.events(),
+    };
     // SAFETY: the definition is of this very body and these arguments' shape; `bindings` borrow
     // what `arguments` borrowed, until this returns.
-    unsafe {
-        queue.launch(Kernel::<R, A::Shape, K, B>::DEFINITION, captures, size, bindings.list())
-    }
+    unsafe { launch.queue().runtime().launch(&kernel) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
 use crosscut_image::{Global, Image, Kernel, PanicSite, Parameter, Target, encode};
 use crosscut_runtime::{
     __crosscut_register, Access, Binding, Buffer, Device, Error, Event, GlobalHandle,
-    KernelDefinition, NativeLaunch, NativePanic, Queue, Runtime, Source,
+    KernelDefinition, KernelLaunch, NativeLaunch, NativePanic, Queue, Runtime, Source,
 };
 
 /// A module with nothing in it: enough for the checks, and the mock looks no further.
@@ -133,8 +133,26 @@ pub(crate) fn launch(
     items: usize,
     bindings: &[Binding<'_>],
 ) -> Result<Event, Error> {
+    launch_after(queue, key, items, bindings, &[])
+}
+
+/// Launches without captures over one dimension, after other commands.
+pub(crate) fn launch_after(
+    queue: &Queue,
+    key: fn() -> u64,
+    items: usize,
+    bindings: &[Binding<'_>],
+    after: &[Event],
+) -> Result<Event, Error> {
+    let launch = KernelLaunch {
+        definition: definition(key),
+        captures: std::ptr::null(),
+        size: [items, 1, 1],
+        bindings,
+        after,
+    };
     // SAFETY: no captures; the mock's kernels take what the tests bind.
-    unsafe { queue.launch(definition(key), std::ptr::null(), [items, 1, 1], bindings) }
+    unsafe { queue.launch(&launch) }
 }
 
 /// A buffer as an argument of 8-byte elements.
@@ -155,21 +173,21 @@ pub(crate) fn queue(device: &Device) -> Queue {
 pub(crate) fn upload(queue: &Queue, words: &[u64]) -> Buffer {
     let mut buffer = Buffer::allocate(queue.context(), size_of_val(words), 8).unwrap();
     // SAFETY: a slice has its bytes.
-    unsafe { queue.write(&mut buffer, words.as_ptr().cast(), size_of_val(words)) }.unwrap();
+    unsafe { queue.write(&mut buffer, words.as_ptr().cast(), size_of_val(words), &[]) }.unwrap();
     buffer
 }
 
 pub(crate) fn download(queue: &Queue, buffer: &Buffer) -> Result<Vec<u64>, Error> {
     let mut words = vec![0; buffer.size() / 8];
     // SAFETY: the vector has as many bytes as the buffer.
-    unsafe { queue.read(buffer, words.as_mut_ptr().cast(), buffer.size(), 0) }?;
+    unsafe { queue.read(buffer, words.as_mut_ptr().cast(), buffer.size(), 0, &[]) }?;
     Ok(words)
 }
 
 pub(crate) fn read_global(queue: &Queue, global: GlobalHandle) -> Result<u64, Error> {
     let mut value = 0u64;
     // SAFETY: the global has the 8 bytes of a `u64`.
-    unsafe { queue.read_global(global, (&raw mut value).cast()) }?;
+    unsafe { queue.read_global(global, (&raw mut value).cast(), &[]) }?;
     Ok(value)
 }
 
