@@ -3,7 +3,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use crosscut_adapter_api::{CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError};
+use crosscut_adapter_api::{
+    CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature, Features, Limits,
+};
 
 use crate::context::HostContext;
 
@@ -22,6 +24,9 @@ impl HostDevice {
                 name: field(&cpu, "model name").unwrap_or("host CPU").to_owned(),
                 vendor: field(&cpu, "vendor_id").unwrap_or("unknown").to_owned(),
                 platform: "host".to_owned(),
+                platform_vendor: "crosscut".to_owned(),
+                platform_version: env!("CARGO_PKG_VERSION").to_owned(),
+                version: std::env::consts::ARCH.to_owned(),
                 driver_version: env!("CARGO_PKG_VERSION").to_owned(),
                 kind: DeviceKind::Cpu,
                 code_forms: vec![CodeForm::Native],
@@ -30,9 +35,39 @@ impl HostDevice {
                 // The allocator is the judge: no object may be larger than this.
                 largest_allocation: isize::MAX as u64,
                 compute_units: u32::try_from(threads).unwrap_or(u32::MAX),
+                address_bits: usize::BITS,
+                limits: LIMITS,
+                features: features(),
+                sub_group_sizes: Vec::new(),
             },
         }
     }
+}
+
+/// Nothing here is bounded by hardware: these are what one may ask for without a stall.
+const LIMITS: Limits = Limits {
+    work_group_size: 1024,
+    work_item_sizes: [1024; 3],
+    local_memory: 1 << 20,
+    sub_groups: 0,
+    argument_bytes: isize::MAX as usize,
+    sub_devices: 0,
+};
+
+/// Native code has what Rust has: doubles, atomics as wide as a pointer, and every address of the
+/// process. Commands complete as they are submitted, which is one way to run out of order.
+fn features() -> Features {
+    [
+        Feature::Fp64,
+        Feature::UsmDevice,
+        Feature::UsmHost,
+        Feature::UsmShared,
+        Feature::UsmSystem,
+        Feature::OutOfOrderQueue,
+    ]
+    .into_iter()
+    .collect::<Features>()
+    .with_if(cfg!(target_has_atomic = "64"), Feature::Atomic64)
 }
 
 /// The value of the first line `key : value`.

@@ -26,7 +26,8 @@ mod queue;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    Absence, Adapter, Backend, CodeForm, Device, DeviceInfo, DeviceKind, DriverError,
+    Absence, Adapter, Backend, CodeForm, Device, DeviceInfo, DeviceKind, DriverError, Feature,
+    Features, Limits,
 };
 
 use device::MockDevice;
@@ -52,6 +53,20 @@ pub enum MockMemory {
     DeviceOnly,
     /// Memory objects: no addresses, and offsets of arguments are multiples of 128.
     Objects,
+}
+
+impl MockMemory {
+    /// The features without those that this sort of memory has not.
+    fn without_missing(self, features: Features) -> Features {
+        let missing: &[Feature] = match self {
+            Self::Unified => &[],
+            Self::DeviceOnly => &[Feature::UsmHost, Feature::UsmShared, Feature::UsmSystem],
+            Self::Objects => {
+                &[Feature::UsmDevice, Feature::UsmHost, Feature::UsmShared, Feature::UsmSystem]
+            }
+        };
+        missing.iter().fold(features, |features, &feature| features.without(feature))
+    }
 }
 
 /// What a mock is asked to be.
@@ -84,7 +99,10 @@ impl Mock {
 
     /// What `options` say.
     #[must_use]
-    pub fn with(options: MockOptions) -> Self {
+    pub fn with(mut options: MockOptions) -> Self {
+        for device in &mut options.devices {
+            device.features = options.memory.without_missing(device.features);
+        }
         Self { engine: Arc::new(Engine::new(options.memory)), devices: options.devices.into() }
     }
 
@@ -95,13 +113,27 @@ impl Mock {
             name: "mock".to_owned(),
             vendor: "crosscut".to_owned(),
             platform: "mock".to_owned(),
+            platform_vendor: "crosscut".to_owned(),
+            platform_version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: "mock".to_owned(),
             driver_version: env!("CARGO_PKG_VERSION").to_owned(),
             kind: DeviceKind::Accelerator,
             code_forms: vec![CodeForm::Spirv64],
             code_forms_note: None,
             memory_size: 1 << 30,
             largest_allocation: 1 << 28,
-            compute_units: 1,
+            compute_units: 4,
+            address_bits: 64,
+            limits: Limits {
+                work_group_size: 256,
+                work_item_sizes: [256; 3],
+                local_memory: 1 << 16,
+                sub_groups: 32,
+                argument_bytes: 1024,
+                sub_devices: 4,
+            },
+            features: Feature::ALL.iter().copied().collect(),
+            sub_group_sizes: vec![8, 16],
         }
     }
 

@@ -1,13 +1,14 @@
 //! Finding devices and asking what they are.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::sync::{Arc, Once};
 
 use crosscut_adapter_api::{
-    Absence, CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError,
+    Absence, CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature,
 };
 
 use crate::context::ClContext;
+use crate::query::{self, bytes, number, text};
 use crate::sys::{self, Api, Handle, Usm};
 use crate::{MemoryModel, exit};
 
@@ -103,42 +104,6 @@ fn device_ids(api: &Api, platform: Handle) -> Vec<Handle> {
     if status == sys::CL_SUCCESS { ids } else { Vec::new() }
 }
 
-/// The signature that all of OpenCL's `clGet...Info` share.
-type GetInfo = unsafe extern "system" fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
-
-/// The bytes of one property; empty where the driver does not know it.
-///
-/// # Safety
-/// `object` is what `get` asks about.
-unsafe fn bytes(get: GetInfo, object: Handle, property: u32) -> Vec<u8> {
-    let mut size = 0;
-    // SAFETY: the caller vouches for the object; asking for the size alone.
-    let status = unsafe { get(object, property, 0, std::ptr::null_mut(), &raw mut size) };
-    if status != sys::CL_SUCCESS || size == 0 {
-        return Vec::new();
-    }
-    let mut value = vec![0_u8; size];
-    // SAFETY: the caller vouches for the object, and `value` has room for `size` bytes.
-    let status =
-        unsafe { get(object, property, size, value.as_mut_ptr().cast(), std::ptr::null_mut()) };
-    if status == sys::CL_SUCCESS { value } else { Vec::new() }
-}
-
-/// A property that is text.
-fn text(value: &[u8]) -> String {
-    String::from_utf8_lossy(value).trim_end_matches('\0').trim().to_owned()
-}
-
-/// A property that is a number of any width; 0 where the driver does not know it.
-fn number(value: &[u8]) -> u64 {
-    let mut wide = [0; 8];
-    for (to, from) in wide.iter_mut().zip(value) {
-        *to = *from;
-    }
-    // Properties have the byte order of this machine; all that Crosscut runs on are little-endian.
-    u64::from_le_bytes(wide)
-}
-
 impl ClDevice {
     /// Asks the driver about a device; `None` if it is not available.
     fn ask(api: &'static Api, platform: Handle, id: Handle, memory: MemoryModel) -> Option<Self> {
@@ -156,14 +121,22 @@ impl ClDevice {
                 && has("cl_intel_unified_shared_memory")
                 && can_access(number(&ask(sys::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL)))
         });
-        let usm_on_host = can_access(number(&ask(sys::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL)));
+        let can_access = |property| usm.is_some() && can_access(number(&ask(property)));
+        let usm_on_host = can_access(sys::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL);
+        let shared = can_access(sys::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL);
+        let system = can_access(sys::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL);
+        let features = query::features(has, ask)
+            .with_if(usm.is_some(), Feature::UsmDevice)
+            .with_if(usm_on_host, Feature::UsmHost)
+            .with_if(shared, Feature::UsmShared)
+            .with_if(system, Feature::UsmSystem);
 
         let takes_spirv = text(&ask(sys::CL_DEVICE_IL_VERSION)).contains("SPIR-V")
             || text(&ask(sys::CL_DEVICE_ILS_WITH_VERSION)).contains("SPIR-V");
         // SAFETY: `platform` came from `clGetPlatformIDs`.
         let create_program = unsafe { sys::create_program_with_il(api, platform) };
-        let wide = number(&ask(sys::CL_DEVICE_ADDRESS_BITS)) == 64;
-        let code_forms_note = match (takes_spirv && create_program.is_some(), wide) {
+        let address_bits = number(&ask(sys::CL_DEVICE_ADDRESS_BITS)) as u32;
+        let code_forms_note = match (takes_spirv && create_program.is_some(), address_bits == 64) {
             (true, true) => None,
             (true, false) => Some("device has 32-bit addresses".to_owned()),
             (false, _) => Some("driver takes no SPIR-V".to_owned()),
@@ -180,12 +153,14 @@ impl ClDevice {
             DeviceKind::Accelerator
         };
         // SAFETY: `platform` came from `clGetPlatformIDs`.
-        let platform_name =
-            unsafe { bytes(api.clGetPlatformInfo, platform, sys::CL_PLATFORM_NAME) };
+        let ask_platform = |what| text(&unsafe { bytes(api.clGetPlatformInfo, platform, what) });
         let info = DeviceInfo {
             name: text(&ask(sys::CL_DEVICE_NAME)),
             vendor: text(&ask(sys::CL_DEVICE_VENDOR)),
-            platform: text(&platform_name),
+            platform: ask_platform(sys::CL_PLATFORM_NAME),
+            platform_vendor: ask_platform(sys::CL_PLATFORM_VENDOR),
+            platform_version: ask_platform(sys::CL_PLATFORM_VERSION),
+            version: text(&ask(sys::CL_DEVICE_VERSION)),
             driver_version: text(&ask(sys::CL_DRIVER_VERSION)),
             kind,
             code_forms,
@@ -193,18 +168,21 @@ impl ClDevice {
             memory_size: number(&ask(sys::CL_DEVICE_GLOBAL_MEM_SIZE)),
             largest_allocation: number(&ask(sys::CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
             compute_units: number(&ask(sys::CL_DEVICE_MAX_COMPUTE_UNITS)) as u32,
+            address_bits,
+            limits: query::limits(ask),
+            features,
+            sub_group_sizes: query::sub_group_sizes(has, ask),
         };
         let rounds_correctly = number(&ask(sys::CL_DEVICE_SINGLE_FP_CONFIG))
             & sys::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
             != 0;
-        let queues = number(&ask(sys::CL_DEVICE_QUEUE_PROPERTIES));
         Some(Self {
             api,
             id,
             usm,
             usm_on_host,
             create_program,
-            out_of_order_queues: queues & sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            out_of_order_queues: features.has(Feature::OutOfOrderQueue),
             base_alignment: bytes_of_bits(number(&ask(sys::CL_DEVICE_MEM_BASE_ADDR_ALIGN))),
             // Rust's division and square root are correctly rounded.
             build_options: if rounds_correctly {

@@ -3,7 +3,7 @@
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
 //! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and two of its own: `arguments`,
 //! which sets those that changed, and `exit`, which keeps the driver from being called once the
-//! process has begun to end.
+//! process has begun to end; `query` asks what a device is.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
@@ -27,6 +27,7 @@ mod event;
 mod exit;
 mod memory;
 mod program;
+mod query;
 mod queue;
 mod sys;
 

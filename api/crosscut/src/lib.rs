@@ -71,7 +71,8 @@ pub use buffer::Buffer;
 pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive};
 pub use crosscut_runtime::{
-    Backend, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, KernelPanic,
+    Backend, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, Feature,
+    Features, KernelPanic, Limits,
 };
 pub use kernel::{KernelArg, Once, PerItem, Range, View};
 pub use launch::Launch;

@@ -16,6 +16,7 @@
 
 mod binaries;
 mod error;
+mod feature;
 mod info;
 mod native;
 
@@ -26,7 +27,8 @@ use std::sync::Arc;
 
 pub use binaries::ProgramBinaries;
 pub use error::{Absence, DriverError, DriverErrorKind};
-pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind};
+pub use feature::{Feature, Features};
+pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind, Limits};
 pub use native::{NativeEntry, NativeLaunch, NativeOutcome, NativePanic, NativeQueue, Slot};
 
 /// One driver interface, for example OpenCL.

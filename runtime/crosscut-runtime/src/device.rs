@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crosscut_adapter_api::DeviceKind;
 use crosscut_adapter_api::{self as adapter, Absence, Adapter, Backend, CodeForm, DeviceInfo};
+use crosscut_adapter_api::{DeviceKind, Feature};
 
 use crate::cache::ProgramCache;
 use crate::context::Context;
@@ -217,6 +217,12 @@ impl Device {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.0.device.info()
+    }
+
+    /// Whether it can do this.
+    #[must_use]
+    pub fn has(&self, feature: Feature) -> bool {
+        self.info().features.has(feature)
     }
 
     /// Which driver interface it was found through.

@@ -38,7 +38,8 @@ pub use cache::ProgramCache;
 pub use command::Access;
 pub use context::Context;
 pub use crosscut_adapter_api::{
-    Backend, DeviceInfo, DeviceKind, Extent, NativeEntry, NativeLaunch, NativePanic, Slot,
+    Backend, CodeForm, DeviceInfo, DeviceKind, Extent, Feature, Features, Limits, NativeEntry,
+    NativeLaunch, NativePanic, Slot,
 };
 pub use device::{Device, Runtime};
 pub use error::{Error, ErrorKind};

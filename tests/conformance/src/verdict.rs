@@ -70,7 +70,7 @@ fn verdict(
 mod tests {
     use std::sync::Arc;
 
-    use crosscut_adapter_api::{Context, Device, DeviceInfo, DeviceKind, DriverError};
+    use crosscut_adapter_api::{Context, Device, DeviceInfo, DriverError};
 
     use super::*;
 
@@ -87,19 +87,7 @@ mod tests {
     }
 
     fn device() -> TestDevice {
-        let text = String::new;
-        TestDevice::new(Arc::new(Nothing(DeviceInfo {
-            name: text(),
-            vendor: text(),
-            platform: text(),
-            driver_version: text(),
-            kind: DeviceKind::Cpu,
-            code_forms: Vec::new(),
-            code_forms_note: None,
-            memory_size: 0,
-            largest_allocation: 0,
-            compute_units: 0,
-        })))
+        TestDevice::new(Arc::new(Nothing(DeviceInfo::default())))
     }
 
     const HOLDS: Behaviour =

@@ -63,7 +63,6 @@ impl fmt::Display for Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosscut_adapter_api::{CodeForm, DeviceKind};
 
     fn device() -> DeviceInfo {
         let text = |text: &str| text.to_owned();
@@ -72,12 +71,7 @@ mod tests {
             vendor: text("vendor"),
             platform: text("platform"),
             driver_version: text("1.2"),
-            kind: DeviceKind::Gpu,
-            code_forms: vec![CodeForm::Spirv64],
-            code_forms_note: None,
-            memory_size: 1,
-            largest_allocation: 1,
-            compute_units: 1,
+            ..DeviceInfo::default()
         }
     }
 

@@ -4,6 +4,7 @@ mod copies;
 mod device_copies;
 mod drops;
 mod events;
+mod info;
 mod launches;
 mod memory;
 mod ordering;
@@ -14,6 +15,7 @@ use crate::Behaviour;
 
 /// The behaviours, by file.
 pub const BEHAVIOURS: &[&[Behaviour]] = &[
+    info::BEHAVIOURS,
     memory::BEHAVIOURS,
     copies::BEHAVIOURS,
     device_copies::BEHAVIOURS,
