@@ -32,6 +32,7 @@ mod program;
 mod queue;
 mod record;
 mod registry;
+mod requirement;
 mod selector;
 
 pub use cache::ProgramCache;

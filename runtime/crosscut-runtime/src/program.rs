@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::global::{self, GlobalHandle, Instance};
 use crate::memory::Allocation;
 use crate::registry::{self, Found};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, requirement};
 
 /// The kernels of a context that have been launched, and the programs they came from.
 #[derive(Default)]
@@ -214,10 +214,12 @@ impl Kernels {
         let form = match found.image.target {
             Target::Spirv64 => {
                 // Drivers crash on malformed modules.
-                spirv::check(&found.image.payload).map_err(|error| {
+                let module = spirv::check(&found.image.payload).map_err(|error| {
                     Error::new(ErrorKind::Build, format!("corrupt device image: {error}"))
                         .with_help("rebuild with `cargo crosscut build`")
                 })?;
+                let needs = requirement::of_capabilities(&module.capabilities);
+                requirement::check(&kernel.display_name, needs, context.device())?;
                 CodeForm::Spirv64
             }
             other => {
