@@ -73,6 +73,18 @@ pub extern "C" fn __crosscut_global_address(
     only_on_a_device("__crosscut_global_address")
 }
 
+/// Some bytes of the value of a specialization constant, given the address of its static.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_spec_constant(
+    _constant: *const u8,
+    _offset: u64,
+    _width: u32,
+    _preset: u64,
+) -> u64 {
+    only_on_a_device("__crosscut_spec_constant")
+}
+
 /// Every item of the work-group waits for the others here.
 #[unsafe(no_mangle)]
 #[inline(never)]

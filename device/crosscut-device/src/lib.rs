@@ -5,6 +5,7 @@
 //! - [`on_device`]: whether this code runs on a device, known when the program is linked.
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
+//! - [`SpecConstant`]: a constant of kernels that each launch may set.
 //! - [`place`]: on the host, which context's instances the code of this thread sees.
 //!
 //! Nothing here depends on the runtime or on a driver: this crate is part of every device image.
@@ -14,10 +15,12 @@ mod global;
 pub mod hooks;
 pub mod place;
 mod side;
+mod spec_constant;
 
 pub use data::{ByName, DeviceCopy, DeviceData};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};
 pub use side::on_device;
+pub use spec_constant::{SpecConstant, SpecValue};
 
 /// Waits until every item of the work-group has come here.
 ///

@@ -1,7 +1,8 @@
-//! On the host: which context's device globals this thread sees.
+//! On the host: which context's device globals this thread sees, and which values of specialization
+//! constants.
 //!
-//! One byte per thread decides, so that a global read in a hot loop of the default context costs no
-//! call. The runtime's native kernels enter a [`Place`] for as long as they run.
+//! One byte per thread decides, so that a global or a constant read in a hot loop of the default
+//! context costs no call. The runtime's native kernels enter a [`Place`] for as long as they run.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -25,13 +26,26 @@ pub enum Place {
     },
 }
 
+/// The values that a launch gives to specialization constants; all others have their defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The address of the constant's static.
+    pub constant: *const u8,
+    /// Its value, aligned to nothing.
+    pub value: *const u8,
+}
+
 const OUTSIDE: u8 = 0;
+/// Globals are the statics and no constant is set.
 const STATICS: u8 = 1;
 const ASK: u8 = 2;
+/// Globals are the statics, and some constants are set.
+const STATICS_AND_SETTINGS: u8 = 3;
 
 thread_local! {
     static STATE: Cell<u8> = const { Cell::new(OUTSIDE) };
     static ASKED: Cell<Option<(*const (), Find)>> = const { Cell::new(None) };
+    static SETTINGS: Cell<*const [Setting]> = const { Cell::new(&[]) };
 }
 
 /// Leaves the place again when dropped, also on unwinding.
@@ -39,6 +53,7 @@ thread_local! {
 pub struct Entered {
     state: u8,
     asked: Option<(*const (), Find)>,
+    settings: *const [Setting],
     // Bound to the thread whose state it restores.
     thread: PhantomData<*const ()>,
 }
@@ -53,17 +68,35 @@ pub struct Entered {
 /// what `find` answers is valid for reads of that size for the rest of the program.
 #[must_use = "dropping it leaves the place at once"]
 pub unsafe fn enter(place: Place) -> Entered {
+    // SAFETY: the caller's promise; nothing is set.
+    unsafe { enter_with(place, &[]) }
+}
+
+/// Puts this thread into `place`, where these specialization constants are set.
+///
+/// # Safety
+/// As [`enter`]; and `settings`, and the value that each holds, stay there for as long as the result
+/// lives: a value of the type of its constant.
+#[must_use = "dropping it leaves the place at once"]
+pub unsafe fn enter_with(place: Place, settings: &[Setting]) -> Entered {
     let (state, asked) = match place {
-        Place::Statics => (STATICS, None),
+        Place::Statics if settings.is_empty() => (STATICS, None),
+        Place::Statics => (STATICS_AND_SETTINGS, None),
         Place::Ask { data, find } => (ASK, Some((data, find))),
     };
-    Entered { state: STATE.replace(state), asked: ASKED.replace(asked), thread: PhantomData }
+    Entered {
+        state: STATE.replace(state),
+        asked: ASKED.replace(asked),
+        settings: SETTINGS.replace(settings),
+        thread: PhantomData,
+    }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         STATE.set(self.state);
         ASKED.set(self.asked);
+        SETTINGS.set(self.settings);
     }
 }
 
@@ -74,7 +107,7 @@ pub fn inside_kernel() -> bool {
     STATE.get() != OUTSIDE
 }
 
-/// Whether globals are the statics themselves: what a loop over items may assume after asking once.
+/// Whether globals are the statics themselves and constants have their defaults: what a loop over items may assume after asking once.
 #[inline(always)]
 #[must_use]
 pub fn in_statics() -> bool {
@@ -92,6 +125,9 @@ pub(crate) fn host_storage(storage: *const u8, size: usize, align: usize) -> *co
 #[inline(never)]
 #[track_caller]
 fn ask(storage: *const u8, size: usize, align: usize) -> *const u8 {
+    if STATE.get() == STATICS_AND_SETTINGS {
+        return storage;
+    }
     let Some((data, find)) = ASKED.get() else {
         panic!("a device global is read outside a kernel: use queue.read(&GLOBAL)")
     };
@@ -102,4 +138,23 @@ fn ask(storage: *const u8, size: usize, align: usize) -> *const u8 {
         // be found unreachable there, and the toolchain leaves out what `expect` would call.
         Err(why) => Option::expect(None, &why),
     }
+}
+
+/// The value that this launch gives the specialization constant whose static is at `constant`; `None`
+/// for its default.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn host_setting(constant: *const u8) -> Option<*const u8> {
+    if in_statics() { None } else { look_up(constant) }
+}
+
+#[inline(never)]
+#[track_caller]
+fn look_up(constant: *const u8) -> Option<*const u8> {
+    if !inside_kernel() {
+        panic!("a specialization constant is read outside a kernel: use CONSTANT.default_value()")
+    }
+    // SAFETY: whoever entered the place keeps the settings there.
+    let settings = unsafe { &*SETTINGS.get() };
+    settings.iter().find(|setting| setting.constant == constant).map(|setting| setting.value)
 }

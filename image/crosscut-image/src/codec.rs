@@ -33,7 +33,7 @@ use read::Reader;
 pub const MAGIC: [u8; 8] = *b"CROSSCUT";
 
 /// The version of the layout; another one is refused.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 const HEADER_SIZE: usize = 28;
 

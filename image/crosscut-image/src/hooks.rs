@@ -30,6 +30,11 @@ pub const GLOBAL_SIZE: &str = "__crosscut_global_size";
 /// global, given the address of its static.
 pub const GLOBAL_ADDRESS: &str = "__crosscut_global_address";
 
+/// `uint64_t (const void *constant, uint64_t offset, uint32_t width, uint64_t preset)`: `width` bytes of
+/// the value of a specialization constant from byte `offset`, given the address of its static; `preset`
+/// is what they are where nobody sets it. All four are constants once optimised.
+pub const SPEC_CONSTANT: &str = "__crosscut_spec_constant";
+
 /// `void (void)`: every item of the work-group waits for the others here.
 pub const BARRIER: &str = "__crosscut_barrier";
 
@@ -47,5 +52,6 @@ pub const FUNCTIONS: &[&str] = &[
     GLOBAL_ID,
     GLOBAL_SIZE,
     GLOBAL_ADDRESS,
+    SPEC_CONSTANT,
     BARRIER,
 ];

@@ -22,6 +22,8 @@ pub struct Image {
     /// The device globals that those kernels reach. [`Parameter::Global`] and the read and write
     /// sets count into this list.
     pub globals: Vec<Global>,
+    /// The specialization constants that those kernels read, piece by piece.
+    pub spec_constants: Vec<SpecConstant>,
     /// The places where kernels can panic. A panic record counts into this list.
     pub panic_sites: Vec<PanicSite>,
     /// Facts in the form that other SYCL tools know, by set and name.
@@ -89,6 +91,23 @@ pub struct Global {
     pub align: u64,
     /// Whether it is a variable of the image itself rather than shared by all images of a device.
     pub image_scope: bool,
+}
+
+/// One piece of a specialization constant: constants of more than eight bytes have several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// Its unique id: the symbol of the static in the host program.
+    pub id: String,
+    /// Its name for people: `matmul::TILE`.
+    pub display_name: String,
+    /// Where in the value the piece begins, in bytes.
+    pub offset: u32,
+    /// The piece's bytes: 1, 2, 4 or 8.
+    pub width: u8,
+    /// Its bits where nobody sets it.
+    pub default: u64,
+    /// Its number in the payload.
+    pub number: u32,
 }
 
 /// A place where a kernel can panic.

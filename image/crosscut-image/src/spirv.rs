@@ -4,12 +4,19 @@
 //! a module is checked before any driver sees it: its header, the bounds of every instruction, the
 //! memory model, the entry points and the functions they name. What an instruction means is the
 //! driver's to check.
+//!
+//! - `words`: the header, and one instruction after the other.
+//! - `specialise`: gives specialization constants their values.
+
+mod specialise;
+mod words;
+
+pub use specialise::{Specialised, specialise};
+
+use words::Words;
 
 /// The most ids a module may have: the limit that SPIR-V sets for all its environments.
 pub const LARGEST_BOUND: u32 = 0x3f_ffff;
-
-const MAGIC: u32 = 0x0723_0203;
-const HEADER_WORDS: usize = 5;
 
 const OP_MEMORY_MODEL: u32 = 14;
 const OP_ENTRY_POINT: u32 = 15;
@@ -118,43 +125,14 @@ pub enum SpirvError {
 /// # Errors
 /// Says what is wrong with the first thing that is wrong.
 pub fn check(bytes: &[u8]) -> Result<Module, SpirvError> {
-    let (words, rest) = bytes.as_chunks::<4>();
-    if !rest.is_empty() {
-        return Err(SpirvError::Length { length: bytes.len() });
-    }
-    let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let Some((&[magic, version, _generator, bound, schema], instructions)) =
-        words.split_first_chunk::<HEADER_WORDS>()
-    else {
-        return Err(SpirvError::TooShort { words: words.len() });
-    };
-    if magic != MAGIC {
-        return Err(SpirvError::Magic);
-    }
-    let version = match version.to_be_bytes() {
-        [0, 1, minor @ 0..=6, 0] => (1, minor),
-        _ => return Err(SpirvError::Version { found: version }),
-    };
-    if bound == 0 || bound > LARGEST_BOUND {
-        return Err(SpirvError::Bound { found: bound });
-    }
-    if schema != 0 {
-        return Err(SpirvError::Schema { found: schema });
-    }
-    let mut walk = Walk::new(bound);
-    let mut rest = instructions;
-    while let Some(&first) = rest.first() {
-        let word = words.len() - rest.len();
-        let (opcode, count) = (first & 0xffff, (first >> 16) as usize);
-        let too_long =
-            SpirvError::Instruction { opcode, word, words: count, remaining: rest.len() };
-        let (instruction, after) = rest.split_at_checked(count).ok_or_else(|| too_long.clone())?;
-        let operands = instruction.get(1..).ok_or(too_long)?;
-        walk.instruction(opcode, operands, word)?;
-        rest = after;
+    let words = Words::of(bytes)?;
+    let mut walk = Walk::new(words.bound);
+    for instruction in words.instructions() {
+        let instruction = instruction?;
+        walk.instruction(instruction.opcode, instruction.operands(), instruction.word)?;
     }
     let (capabilities, entry_points) = walk.finish()?;
-    Ok(Module { version, capabilities, entry_points })
+    Ok(Module { version: words.version, capabilities, entry_points })
 }
 
 /// What has been seen of a module so far.

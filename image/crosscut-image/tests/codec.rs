@@ -2,7 +2,7 @@
 
 use crosscut_image::{
     DecodeError, FORMAT_VERSION, Global, Image, Kernel, MAGIC, PanicSite, Parameter, Property,
-    PropertySet, Target, decode, encode,
+    PropertySet, SpecConstant, Target, decode, encode,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -40,6 +40,14 @@ fn sample() -> Image {
         }],
         property_sets: PropertySet::device_globals(&globals).into_iter().collect(),
         globals,
+        spec_constants: vec![SpecConstant {
+            id: "TILE".into(),
+            display_name: "letters::TILE".into(),
+            offset: 8,
+            width: 4,
+            default: 16,
+            number: 2,
+        }],
         panic_sites: vec![PanicSite {
             message: "index out of bounds: the len is {0} but the index is {1}".into(),
             file: "src/main.rs".into(),
@@ -263,6 +271,19 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn any_spec_constant()(
+        id in any::<String>(),
+        display_name in any::<String>(),
+        offset in any::<u32>(),
+        width in prop::sample::select(&[1u8, 2, 4, 8][..]),
+        default in any::<u64>(),
+        number in any::<u32>(),
+    ) -> SpecConstant {
+        SpecConstant { id, display_name, offset, width, default, number }
+    }
+}
+
 fn any_property_set() -> impl Strategy<Value = PropertySet> {
     let property = (any::<String>(), vec(any::<u8>(), 0..20))
         .prop_map(|(name, value)| Property { name, value });
@@ -277,17 +298,21 @@ fn any_image() -> impl Strategy<Value = Image> {
             vec(any::<u8>(), 0..100),
             vec(any_kernel(count), 0..4),
             Just(globals),
+            vec(any_spec_constant(), 0..3),
             vec(any_panic_site(), 0..3),
             vec(any_property_set(), 0..3),
         )
-            .prop_map(|(payload, kernels, globals, panic_sites, property_sets)| Image {
-                target: Target::Spirv64,
-                payload,
-                kernels,
-                globals,
-                panic_sites,
-                property_sets,
-            })
+            .prop_map(
+                |(payload, kernels, globals, spec_constants, panic_sites, property_sets)| Image {
+                    target: Target::Spirv64,
+                    payload,
+                    kernels,
+                    globals,
+                    spec_constants,
+                    panic_sites,
+                    property_sets,
+                },
+            )
     })
 }
 

@@ -14,7 +14,7 @@ use crate::llvm::{Llvm, Module, TargetMachine};
 use crate::names;
 use crate::passes::outline::{self, Announcement, UsedGlobal};
 use crate::passes::{
-    aggregates, division, integers, legalise, masks, records, sets, sites, spaces,
+    aggregates, constants, division, integers, legalise, masks, records, sets, sites, spaces,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -79,8 +79,7 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     }
     refuse_equal_keys(&images)?;
     validate::validate(&payloads)?;
-    let host_symbols: Vec<String> =
-        globals.iter().map(|global| names::symbol(&global.symbol)).collect();
+    let host_symbols = host_symbols(&globals, &images);
     let object = host_object::write(&llvm, job, &images, &host_symbols)?;
     Ok(Outcome::Lowered(crate::job::Lowered { object, host_symbols, images: payloads }))
 }
@@ -115,6 +114,16 @@ fn all_globals(ir: &Ir, entries: &[String]) -> Vec<UsedGlobal> {
     globals.into_iter().collect()
 }
 
+/// The statics whose addresses the runtime must know: device globals and specialization constants.
+fn host_symbols(globals: &[UsedGlobal], images: &[Image]) -> Vec<String> {
+    let mut symbols: Vec<String> =
+        globals.iter().map(|global| names::symbol(&global.symbol)).collect();
+    let constants: BTreeSet<&String> =
+        images.iter().flat_map(|image| &image.spec_constants).map(|it| &it.id).collect();
+    symbols.extend(constants.into_iter().cloned());
+    symbols
+}
+
 fn verify(module: &Module, pass: &'static str) -> Result<(), LowerError> {
     module.verify().map_err(|error| LowerError::Broken { pass, reason: error.to_string() })
 }
@@ -141,6 +150,8 @@ impl Lowering<'_> {
         let mut panic_sites = Vec::new();
         sites::run(&mut ir, &symbol, &mut panic_sites);
         self.dump.write("sites", Some(name), || ir.print());
+        let spec_constants = constants::run(&mut ir, &symbol);
+        self.dump.write("constants", Some(name), || ir.print());
 
         let used = ir.find(&symbol).and_then(|function| outline::used_globals(function).ok());
         let used: Vec<UsedGlobal> = used.into_iter().flatten().collect();
@@ -179,6 +190,7 @@ impl Lowering<'_> {
                 writes: sets.writes.into_iter().collect(),
             }],
             globals,
+            spec_constants,
             panic_sites,
             property_sets,
         })

@@ -1,7 +1,9 @@
 //! The reading half: every number is checked before it is used.
 
 use super::DecodeError;
-use crate::{Global, Image, Kernel, PanicSite, Parameter, Property, PropertySet, Target};
+use crate::{
+    Global, Image, Kernel, PanicSite, Parameter, Property, PropertySet, SpecConstant, Target,
+};
 
 pub(super) const TARGET_SPIRV64: u8 = 1;
 
@@ -14,11 +16,12 @@ pub(super) const PARAMETER_PANIC_RECORD: u8 = 5;
 /// The fewest bytes an element of each list takes, empty lists and texts inside it included. A count
 /// is checked against them before its list is allocated.
 mod least {
-    pub(super) const IMAGE: usize = 1 + 8 + 4 * 8;
+    pub(super) const IMAGE: usize = 1 + 8 + 5 * 8;
     pub(super) const GLOBAL: usize = 2 * 8 + 8 + 8 + 1;
     pub(super) const KERNEL: usize = 8 + 2 * 8 + 1 + 4 + 3 * 8;
     pub(super) const PARAMETER: usize = 1 + 4;
     pub(super) const NUMBER: usize = 4;
+    pub(super) const SPEC_CONSTANT: usize = 2 * 8 + 4 + 1 + 8 + 4;
     pub(super) const PANIC_SITE: usize = 2 * 8 + 4 + 4;
     pub(super) const PROPERTY_SET: usize = 8 + 8;
     pub(super) const PROPERTY: usize = 8 + 8;
@@ -58,9 +61,11 @@ impl<'a> Reader<'a> {
         let payload = self.bytes("an image's payload")?.to_vec();
         let globals = self.list("globals", least::GLOBAL, Self::global)?;
         let kernels = self.list("kernels", least::KERNEL, |reader| reader.kernel(globals.len()))?;
+        let spec_constants =
+            self.list("specialization constants", least::SPEC_CONSTANT, Self::spec_constant)?;
         let panic_sites = self.list("panic sites", least::PANIC_SITE, Self::panic_site)?;
         let property_sets = self.list("property sets", least::PROPERTY_SET, Self::property_set)?;
-        Ok(Image { target, payload, kernels, globals, panic_sites, property_sets })
+        Ok(Image { target, payload, kernels, globals, spec_constants, panic_sites, property_sets })
     }
 
     fn global(&mut self) -> Result<Global> {
@@ -131,6 +136,19 @@ impl<'a> Reader<'a> {
             last = Some(index);
             Ok(index)
         })
+    }
+
+    fn spec_constant(&mut self) -> Result<SpecConstant> {
+        let id = self.text("a specialization constant's id")?;
+        let display_name = self.text("a specialization constant's name")?;
+        let offset = self.u32("a specialization constant's offset")?;
+        let width = match self.tag("a specialization constant's width", "not 1, 2, 4 or 8")? {
+            (width @ (1 | 2 | 4 | 8), _) => width,
+            (_, unknown) => return Err(unknown),
+        };
+        let default = self.u64("a specialization constant's default")?;
+        let number = self.u32("a specialization constant's number")?;
+        Ok(SpecConstant { id, display_name, offset, width, default, number })
     }
 
     fn panic_site(&mut self) -> Result<PanicSite> {

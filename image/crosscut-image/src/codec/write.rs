@@ -1,6 +1,8 @@
 //! The writing half. Each function has its twin of the same name in the reader.
 
-use crate::{Global, Image, Kernel, PanicSite, Parameter, Property, PropertySet, Target};
+use crate::{
+    Global, Image, Kernel, PanicSite, Parameter, Property, PropertySet, SpecConstant, Target,
+};
 
 pub(super) fn body(images: &[Image]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -16,6 +18,7 @@ fn image(out: &mut Vec<u8>, image: &Image) {
     // The globals go before the kernels that count into them, so that the reader can check.
     list(out, &image.globals, global);
     list(out, &image.kernels, kernel);
+    list(out, &image.spec_constants, spec_constant);
     list(out, &image.panic_sites, panic_site);
     list(out, &image.property_sets, property_set);
 }
@@ -49,6 +52,15 @@ fn parameter(out: &mut Vec<u8>, parameter: &Parameter) {
     };
     out.push(kind);
     number(out, &value);
+}
+
+fn spec_constant(out: &mut Vec<u8>, constant: &SpecConstant) {
+    text(out, &constant.id);
+    text(out, &constant.display_name);
+    number(out, &constant.offset);
+    out.push(constant.width);
+    out.extend_from_slice(&constant.default.to_le_bytes());
+    number(out, &constant.number);
 }
 
 fn panic_site(out: &mut Vec<u8>, site: &PanicSite) {

@@ -69,6 +69,7 @@ pub(crate) fn image(kernels: Vec<Kernel>, payload: Vec<u8>) -> Image {
             align: 8,
             image_scope: false,
         }],
+        spec_constants: vec![],
         panic_sites: vec![PanicSite {
             message: "the len is {0} but the index is {1}".into(),
             file: "src/main.rs".into(),

@@ -15,7 +15,7 @@ use crosscut_image::hooks;
 use crate::ir::{Call, Ir, Item, Kind, tokens};
 use crate::job::Diagnostic;
 use crate::names;
-use crate::passes::{self, library, outline, panics};
+use crate::passes::{self, constants, library, outline, panics};
 use debug::DebugInfo;
 use problem::Problem;
 
@@ -156,6 +156,9 @@ fn problem_of(ir: &Ir, device_globals: &BTreeSet<&str>, line: &str) -> Option<Pr
         }
         if let Some(symbol) = undefined(ir, &call) {
             return Some(Problem::of_call(symbol));
+        }
+        if let Some(reason) = constants::fault(line) {
+            return Some(Problem::SpecConstant { reason });
         }
         if call.callee.strip_prefix('@') == Some(hooks::GLOBAL_ADDRESS)
             || call.callee == panics::PANIC

@@ -48,6 +48,11 @@ pub(crate) enum Problem {
         /// Why not.
         reason: String,
     },
+    /// Reads a specialization constant in a way that cannot be followed.
+    SpecConstant {
+        /// Why not.
+        reason: &'static str,
+    },
 }
 
 impl Problem {
@@ -109,6 +114,9 @@ impl Problem {
             Self::GlobalAddress { reason } => {
                 format!("a kernel uses a device global that cannot be told: {reason}")
             }
+            Self::SpecConstant { reason } => {
+                format!("a kernel reads a specialization constant that cannot be told: {reason}")
+            }
         }
     }
 
@@ -119,6 +127,7 @@ impl Problem {
             Self::System { .. } | Self::Undefined { .. } | Self::Pointer => "called here",
             Self::Recursion { .. } => "the recursion begins here",
             Self::Static { .. } | Self::ThreadLocal | Self::GlobalAddress { .. } => "used here",
+            Self::SpecConstant { .. } => "read here",
             Self::Captured => "the reference is followed here",
             Self::Assembly => "assembled here",
             Self::Barrier => "items that went another way do not wait here",
@@ -156,6 +165,10 @@ impl Problem {
             }
             Self::GlobalAddress { .. } => {
                 "name the static in the kernel, or choose between statics with `if` or `match`"
+            }
+            Self::SpecConstant { .. } => {
+                "name the static where it is read: `TILE.get()`; choose between values, not between \
+                 constants"
             }
         }
     }

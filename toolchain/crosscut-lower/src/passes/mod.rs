@@ -4,6 +4,7 @@
 
 pub(crate) mod aggregates;
 mod bits;
+pub(crate) mod constants;
 pub(crate) mod division;
 pub(crate) mod integers;
 pub(crate) mod legalise;
@@ -32,6 +33,10 @@ pub const PASSES: &[(&str, &str)] = &[
     (
         "sites",
         "after optimise, because places and texts of panics are constants only then; before spaces, which hides them behind casts",
+    ),
+    (
+        "constants",
+        "after optimise, because only then each says which specialization constant it reads; before outline, which drops all hooks",
     ),
     ("outline", "makes parameters of hooks, now that each operand is known"),
     ("spaces", "after outline, which gives parameters their address space"),

@@ -11,7 +11,7 @@ use crosscut_image::hooks;
 
 use crate::ir::{Call, Ir, Item, Kind, replace_tokens, tokens};
 
-/// What each hook promises the optimiser. All but the barrier may be moved and merged freely: within
+/// What each hook promises the optimiser. All but the last two may be moved and merged freely: within
 /// one item they always answer the same.
 const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::KERNEL, "declare void @{}(i64, i32, i64) nounwind"),
@@ -33,6 +33,11 @@ const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (
         hooks::GLOBAL_ADDRESS,
         "declare noundef nonnull ptr @{}(ptr, i64, i64) nounwind willreturn memory(none)",
+    ),
+    // Each call must keep saying which constant it reads: two of them may not become one that chooses.
+    (
+        hooks::SPEC_CONSTANT,
+        "declare noundef i64 @{}(ptr, i64, i32, i64) nomerge nounwind willreturn memory(none)",
     ),
     (hooks::BARRIER, "declare void @{}() convergent nounwind willreturn"),
 ];

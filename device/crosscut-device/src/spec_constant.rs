@@ -1,0 +1,151 @@
+//! Specialization constants: constants of kernels that each launch may set.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+
+use crate::{DeviceCopy, hooks, on_device, place};
+
+/// A constant of kernels that each launch may set; put it in a `static`.
+///
+/// Where a launch does not set it, it has its default. On a device every value makes a program of its
+/// own in which the value is a literal: loops over it are unrolled, branches on it disappear, as if
+/// it had been written into the source. So a value costs a compilation once (kept on disk between
+/// runs) and nothing at all in the kernel.
+///
+/// It holds numbers, `bool`, arrays, and `#[repr(C)]` structs with `#[derive(DeviceCopy)]`, up to
+/// [`LARGEST`](Self::LARGEST) bytes.
+///
+/// Inside kernels [`get`](Self::get) reads it. The static is named where it is read: which constant
+/// that is must be known when the program is linked.
+pub struct SpecConstant<T: SpecValue> {
+    // First, and alone: the address of the static is that of the value, and the constant's identity.
+    default: T,
+}
+
+/// What a specialization constant may hold: `bool`, and all that is [`DeviceCopy`].
+///
+/// # Safety
+/// There is no padding, no pointer and no interior mutability inside, and nothing to drop. The bytes
+/// of one value are a value wherever they are copied to.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the value of a specialization constant",
+    label = "not plain data",
+    note = "numbers, `bool`, arrays of numbers, and `#[repr(C)]` structs with `#[derive(Clone, Copy, DeviceCopy)]` can"
+)]
+pub unsafe trait SpecValue: Copy + Send + Sync + 'static {}
+
+// SAFETY: plain data is all of that.
+unsafe impl<T: DeviceCopy> SpecValue for T {}
+
+// SAFETY: one byte, of which host and device make the same truth value.
+unsafe impl SpecValue for bool {}
+
+impl<T: SpecValue> SpecConstant<T> {
+    /// The most bytes a constant may have.
+    pub const LARGEST: usize = 128;
+
+    /// A constant that is `default` wherever nobody sets it.
+    #[must_use]
+    pub const fn new(default: T) -> Self {
+        const { assert!(size_of::<T>() <= Self::LARGEST, "a specialization constant this large") };
+        Self { default }
+    }
+
+    /// The value where nobody sets it.
+    #[must_use]
+    pub const fn default_value(&self) -> T {
+        self.default
+    }
+
+    /// The value of this launch, inside a kernel.
+    ///
+    /// # Panics
+    /// Outside a kernel, where there is no launch: use [`default_value`](Self::default_value).
+    #[inline(always)]
+    #[track_caller]
+    #[must_use]
+    pub fn get(&'static self) -> T {
+        if on_device() {
+            return self.on_device();
+        }
+        match place::host_setting(self.address()) {
+            None => self.default,
+            // SAFETY: whoever entered the place promised a value of this constant's type there.
+            Some(value) => unsafe { value.cast::<T>().read_unaligned() },
+        }
+    }
+
+    /// What the runtime knows the constant by.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn address(&'static self) -> *const u8 {
+        core::ptr::from_ref(self).cast()
+    }
+
+    /// The value, in pieces of at most eight bytes. How many there are, and what each is where nobody
+    /// sets it, is known once this is optimised.
+    #[inline(always)]
+    fn on_device(&'static self) -> T {
+        let mut value = MaybeUninit::<T>::uninit();
+        let mut at = 0;
+        while at < size_of::<T>() {
+            let width = match size_of::<T>() - at {
+                8.. => 8,
+                4.. => 4,
+                2.. => 2,
+                _ => 1,
+            };
+            let mut preset = 0u64;
+            let source = self.address().wrapping_add(at);
+            // SAFETY: `width` is at most what is left of the default, which has no padding, and at
+            // most the size of a `u64`.
+            unsafe { source.copy_to_nonoverlapping((&raw mut preset).cast(), width) };
+            let constant = self.address();
+            let preset = u64::from_le(preset);
+            let bits =
+                hooks::__crosscut_spec_constant(constant, at as u64, width as u32, preset).to_le();
+            let target = value.as_mut_ptr().cast::<u8>().wrapping_add(at);
+            // SAFETY: as above, for what is left of the value.
+            unsafe { target.copy_from_nonoverlapping((&raw const bits).cast(), width) };
+            at += width;
+        }
+        // SAFETY: every byte was written, with those of the default or of a value of this type.
+        unsafe { value.assume_init() }
+    }
+}
+
+impl<T: SpecValue + fmt::Debug> fmt::Debug for SpecConstant<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpecConstant").field("default", &self.default).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SpecConstant;
+    use crate::place::{Place, Setting, enter, enter_with};
+
+    static TILE: SpecConstant<u32> = SpecConstant::new(16);
+    static FLAG: SpecConstant<bool> = SpecConstant::new(false);
+
+    #[test]
+    fn a_constant_is_its_default_or_what_the_launch_says() {
+        {
+            // SAFETY: nothing here is a global.
+            let _inside = unsafe { enter(Place::Statics) };
+            assert_eq!((TILE.get(), FLAG.get()), (16, false));
+        }
+        let value = 32u32.to_ne_bytes();
+        let settings = [Setting { constant: TILE.address(), value: value.as_ptr() }];
+        // SAFETY: as above, and the value is a `u32` for a constant of that type.
+        let _inside = unsafe { enter_with(Place::Statics, &settings) };
+        assert_eq!((TILE.get(), FLAG.get()), (32, false));
+    }
+
+    #[test]
+    fn outside_a_kernel_there_is_only_the_default() {
+        assert_eq!(TILE.default_value(), 16);
+        assert!(std::panic::catch_unwind(|| TILE.get()).is_err());
+    }
+}
