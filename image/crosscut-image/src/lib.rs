@@ -17,5 +17,5 @@ pub mod registration;
 pub mod spirv;
 
 pub use codec::{DecodeError, FORMAT_VERSION, MAGIC, decode, encode};
-pub use model::{Global, Image, Kernel, PanicSite, Parameter, SpecConstant, Target};
+pub use model::{AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, SpecConstant, Target};
 pub use property::{DEVICE_GLOBALS, Property, PropertySet};

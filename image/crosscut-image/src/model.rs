@@ -45,10 +45,23 @@ pub struct Kernel {
     pub captures_size: u32,
     /// What it is to be given, in order.
     pub parameters: Vec<Parameter>,
+    /// It again, for launches that some arguments are long enough for.
+    pub assumed: Option<AssumedKernel>,
     /// The globals it may read, ascending.
     pub reads: Vec<u32>,
     /// The globals it may write, ascending.
     pub writes: Vec<u32>,
+}
+
+/// A kernel compiled with the assumption that the index of every item is within some arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssumedKernel {
+    /// Its entry point in the payload.
+    pub name: String,
+    /// The slots of those arguments: each must have as many elements as the range has items.
+    pub slots: Vec<u32>,
+    /// What it is to be given, in order.
+    pub parameters: Vec<Parameter>,
 }
 
 /// One parameter of a kernel. What a kernel does not use has none.

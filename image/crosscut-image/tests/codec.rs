@@ -1,10 +1,11 @@
 //! Images survive the way through their bytes, and nothing else passes for images.
 
 use crosscut_image::{
-    DecodeError, FORMAT_VERSION, Global, Image, Kernel, MAGIC, PanicSite, Parameter, Property,
-    PropertySet, SpecConstant, Target, decode, encode,
+    AssumedKernel, DecodeError, FORMAT_VERSION, Global, Image, Kernel, MAGIC, PanicSite, Parameter,
+    Property, PropertySet, SpecConstant, Target, decode, encode,
 };
 use proptest::collection::{btree_set, vec};
+use proptest::option;
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -35,6 +36,11 @@ fn sample() -> Image {
                 Parameter::Global { index: 1 },
                 Parameter::PanicRecord,
             ],
+            assumed: Some(AssumedKernel {
+                name: "k0_assumed".into(),
+                slots: vec![0],
+                parameters: vec![Parameter::Address { slot: 0 }],
+            }),
             reads: vec![0, 1],
             writes: vec![1],
         }],
@@ -244,6 +250,16 @@ fn any_global_set(globals: u32) -> impl Strategy<Value = Vec<u32>> {
 }
 
 prop_compose! {
+    fn any_assumed(globals: u32)(
+        name in any::<String>(),
+        slots in vec(any::<u32>(), 0..4),
+        parameters in vec(any_parameter(globals), 0..6),
+    ) -> AssumedKernel {
+        AssumedKernel { name, slots, parameters }
+    }
+}
+
+prop_compose! {
     fn any_kernel(globals: u32)(
         key in any::<u64>(),
         name in any::<String>(),
@@ -251,11 +267,12 @@ prop_compose! {
         dimensions in 0_u8..=3,
         captures_size in any::<u32>(),
         parameters in vec(any_parameter(globals), 0..6),
+        assumed in option::of(any_assumed(globals)),
         reads in any_global_set(globals),
         writes in any_global_set(globals),
     ) -> Kernel {
         Kernel {
-            key, name, display_name, dimensions, captures_size, parameters, reads, writes,
+            key, name, display_name, dimensions, captures_size, parameters, assumed, reads, writes,
         }
     }
 }

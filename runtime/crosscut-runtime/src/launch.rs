@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
 use crate::memory::{Allocation, Buffer};
 use crate::panic::{KernelPanic, Space};
-use crate::program::{Bound, Loaded};
+use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
 use crate::record::Watch;
 use crate::{Error, ErrorKind};
@@ -203,9 +203,12 @@ impl Queue {
             definition.captures_size,
             definition.name,
         )?;
+        // The sizes have been checked: their product fits.
+        let items = space.extent.size.iter().product();
+        let entry = kernel.entry(items, |slot| bindings.get(slot).map(|binding| binding.length));
         let memories = self.memories(bindings, &kernel)?;
         // From here on the watch gives the record back, whatever happens.
-        let watch = match kernel.has_record {
+        let watch = match entry.has_record {
             true => Some(Watch::new(
                 context.inner().records.take(context, &*self.adapter)?,
                 Arc::clone(&self.adapter),
@@ -218,9 +221,9 @@ impl Queue {
         let record = watch.as_ref().map(Watch::record);
 
         // SAFETY: the caller promises a closure of that size there.
-        let values = unsafe { values(definition, captures, &kernel, bindings) }?;
-        let mut arguments = Vec::with_capacity(kernel.parameters.len());
-        for (parameter, value) in kernel.parameters.iter().zip(&values) {
+        let values = unsafe { values(definition, captures, &kernel, entry, bindings) }?;
+        let mut arguments = Vec::with_capacity(entry.parameters.len());
+        for (parameter, value) in entry.parameters.iter().zip(&values) {
             arguments.push(match parameter {
                 Bound::Captures { .. } | Bound::Length { .. } => Argument::Value(value),
                 Bound::Address { slot } => {
@@ -251,12 +254,12 @@ impl Queue {
             // SAFETY: the arguments were made from the kernel's own parameter list. Dropping an
             // allocation waits for the commands in its uses, where this one is noted; a record is
             // kept by the command's outcome, which waits for the event too.
-            unsafe { self.adapter.launch(&*kernel.kernel, space.extent, &arguments, after) }
+            unsafe { self.adapter.launch(&*entry.kernel, space.extent, &arguments, after) }
         });
         let command = command.map_err(|error| {
             Error::driver(format!("launching kernel `{}`", kernel.display_name()), error)
         })?;
-        if kernel.has_record {
+        if entry.has_record {
             self.remember(&command);
         }
         Ok(Event::of(command))
@@ -336,10 +339,11 @@ unsafe fn values(
     definition: &KernelDefinition,
     captures: *const u8,
     kernel: &Loaded,
+    entry: &Entry,
     bindings: &[Binding<'_>],
 ) -> Result<Vec<[u8; 8]>, Error> {
-    let mut values = Vec::with_capacity(kernel.parameters.len());
-    for parameter in &kernel.parameters {
+    let mut values = Vec::with_capacity(entry.parameters.len());
+    for parameter in &entry.parameters {
         values.push(match *parameter {
             Bound::Captures { word } => {
                 let mut bytes = [MaybeUninit::new(0u8); 8];

@@ -51,17 +51,27 @@ impl Hasher for KeyHasher {
 
 /// A kernel ready to be launched.
 pub(crate) struct Loaded {
-    pub(crate) kernel: Box<dyn adapter::Kernel>,
+    entry: Entry,
+    /// For launches of which every item is within the arguments of some slots.
+    assumed: Option<(Vec<usize>, Entry)>,
     image: Arc<Image>,
     index: usize,
-    pub(crate) parameters: Vec<Bound>,
     /// The globals it uses behind the program's back, and how.
     pub(crate) globals: Vec<(Arc<Allocation>, Access)>,
     /// The statics of those globals.
     pub(crate) statics: Vec<usize>,
-    pub(crate) has_record: bool,
     program: u64,
 }
+
+/// One of the forms in which a kernel can be launched.
+pub(crate) struct Entry {
+    pub(crate) kernel: Box<dyn adapter::Kernel>,
+    pub(crate) parameters: Vec<Bound>,
+    pub(crate) has_record: bool,
+}
+
+/// A kernel, and the form of it that counts on long arguments.
+type Forms = (Box<dyn adapter::Kernel>, Option<Box<dyn adapter::Kernel>>);
 
 /// One parameter, bound as far as it can be before a launch.
 pub(crate) enum Bound {
@@ -81,6 +91,18 @@ pub(crate) enum Bound {
 }
 
 impl Loaded {
+    /// The best form for a launch of this many items whose argument in each slot has this length.
+    pub(crate) fn entry(&self, items: usize, length: impl Fn(usize) -> Option<usize>) -> &Entry {
+        match &self.assumed {
+            Some((slots, entry))
+                if slots.iter().all(|&slot| length(slot).is_some_and(|length| items <= length)) =>
+            {
+                entry
+            }
+            _ => &self.entry,
+        }
+    }
+
     /// The kernel's name for people.
     pub(crate) fn display_name(&self) -> &str {
         &self.image.kernels[self.index].display_name
@@ -159,10 +181,14 @@ impl Kernels {
         found: &Found,
     ) -> Result<Loaded, Error> {
         let kernel = &found.image.kernels[found.kernel];
+        let assumed = kernel.assumed.as_ref();
         let mut statics = Vec::new();
         let mut instances = HashMap::new();
-        for parameter in &kernel.parameters {
-            if let Parameter::Global { index } = *parameter {
+        let second = assumed.iter().flat_map(|assumed| &assumed.parameters);
+        for parameter in kernel.parameters.iter().chain(second) {
+            if let Parameter::Global { index } = *parameter
+                && !instances.contains_key(&index)
+            {
                 let handle = global_handle(found, index)?;
                 statics.push(handle.address().addr());
                 instances.insert(index, global::instance(context, handle, Some(queue))?);
@@ -172,23 +198,31 @@ impl Kernels {
             Some(Instance::Allocated(allocation)) => Some(Arc::clone(allocation)),
             _ => None,
         };
-        let parameters = kernel.parameters.iter().map(|parameter| match *parameter {
+        let bound = |parameter: &Parameter| match *parameter {
             Parameter::Captures { word } => Bound::Captures { word: word as usize },
             Parameter::Address { slot } => Bound::Address { slot: slot as usize },
             Parameter::Length { slot } => Bound::Length { slot: slot as usize },
             Parameter::Global { index } => allocation(&index).map_or(Bound::Nothing, Bound::Global),
             Parameter::PanicRecord => Bound::Record,
-        });
+        };
+        let entry = |kernel, parameters: &[Parameter]| Entry {
+            kernel,
+            parameters: parameters.iter().map(bound).collect(),
+            has_record: parameters.contains(&Parameter::PanicRecord),
+        };
         let accessed = |indices: &[u32], access| -> Vec<(Arc<Allocation>, Access)> {
             indices.iter().filter_map(allocation).map(|global| (global, access)).collect()
         };
         // Writes last, so that a global in both sets ends up noted as written.
         let mut globals = accessed(&kernel.reads, Access::Read);
         globals.extend(accessed(&kernel.writes, Access::Write));
+        let (checked, second) = self.build(context, found)?;
         Ok(Loaded {
-            parameters: parameters.collect(),
-            has_record: kernel.parameters.contains(&Parameter::PanicRecord),
-            kernel: self.build(context, found)?,
+            entry: entry(checked, &kernel.parameters),
+            assumed: assumed.zip(second).map(|(assumed, second)| {
+                let slots = assumed.slots.iter().map(|&slot| slot as usize).collect();
+                (slots, entry(second, &assumed.parameters))
+            }),
             image: Arc::clone(&found.image),
             index: found.kernel,
             globals,
@@ -197,8 +231,12 @@ impl Kernels {
         })
     }
 
-    fn build(&self, context: &Context, found: &Found) -> Result<Box<dyn adapter::Kernel>, Error> {
+    /// Both forms of a kernel, from its program.
+    fn build(&self, context: &Context, found: &Found) -> Result<Forms, Error> {
         let kernel = &found.image.kernels[found.kernel];
+        let assumed = |program: &dyn adapter::Program| {
+            kernel.assumed.as_ref().map(|assumed| program.kernel(&assumed.name)).transpose()
+        };
         let failed = |error| {
             let device = &context.device().info().name;
             Error::driver(
@@ -209,7 +247,8 @@ impl Kernels {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (found.program.id(), found.image_index);
         if let Some(program) = building.get(&place) {
-            return program.kernel(&kernel.name).map_err(failed);
+            let first = program.kernel(&kernel.name).map_err(failed)?;
+            return Ok((first, assumed(&**program).map_err(failed)?));
         }
         let form = match found.image.target {
             Target::Spirv64 => {
@@ -232,9 +271,10 @@ impl Kernels {
         let (device, adapter) = (context.device(), &*context.inner().adapter);
         let (form, code) = ((found.image.target, form), &found.image.payload);
         let built = device.cache().build(device, adapter, form, code, &kernel.name);
-        let (program, kernel) = built.map_err(failed)?;
+        let (program, first) = built.map_err(failed)?;
+        let forms = (first, assumed(&*program).map_err(failed)?);
         building.insert(place, program);
-        Ok(kernel)
+        Ok(forms)
     }
 }
 

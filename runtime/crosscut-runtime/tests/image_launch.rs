@@ -4,6 +4,7 @@ mod program;
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind};
 use crosscut_adapter_mock::{Call, Mock, MockMemory, MockOptions, Operation, RecordedArgument};
+use crosscut_image::AssumedKernel;
 use crosscut_image::Parameter::{Address, Captures, Global, Length, PanicRecord};
 use crosscut_runtime::{Access, ErrorKind, Queue};
 use program::{bind, device, download, kernel, launch, queue, read_global, register, upload};
@@ -50,6 +51,27 @@ fn arguments_follow_the_kernels_own_list() {
     unsafe { queue.launch(&launch) }.unwrap();
     let builds = mock.log().iter().filter(|call| matches!(call, Call::Build { .. })).count();
     assert_eq!(builds, 1);
+}
+
+#[test]
+fn the_form_that_counts_on_long_arguments_runs_only_where_they_are_long() {
+    let mut copy =
+        kernel(21, "checked", vec![Address { slot: 0 }, Length { slot: 1 }, PanicRecord]);
+    copy.assumed = Some(AssumedKernel {
+        name: "assumed".into(),
+        slots: vec![1],
+        parameters: vec![Address { slot: 0 }],
+    });
+    register(vec![copy], 0);
+    let mock = Mock::new();
+    mock.define_kernel("checked", |launch| set_word(launch, 0, 0, 1));
+    mock.define_kernel("assumed", |launch| set_word(launch, 0, 0, 2));
+    let queue = queue(&device(&mock));
+    for (length, ran) in [(5, 2), (4, 2), (3, 1), (0, 1)] {
+        let (y, x) = (upload(&queue, &[0; 4]), upload(&queue, &vec![7; length]));
+        launch(&queue, || 21, 4, &[bind(&y, Access::Write), bind(&x, Access::Read)]).unwrap();
+        assert_eq!(download(&queue, &y).unwrap()[0], ran, "with {length} elements for 4 items");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 
-use crosscut_image::{Global, Image, Kernel, PropertySet, Target, spirv};
+use crosscut_image::{AssumedKernel, Global, Image, Kernel, Parameter, PropertySet, Target, spirv};
 
 use crate::check;
 use crate::dump::Dump;
@@ -159,20 +159,32 @@ impl Lowering<'_> {
             self.globals.iter().filter(|global| used.contains(global)).collect();
         let symbols: Vec<String> = used.iter().map(|global| global.symbol.clone()).collect();
 
-        let panics = records::count(&ir);
         let make = |assume| self.device_form(&ir, &symbol, name, announcement, &symbols, assume);
-        let (mut body, mut parameters, assumed) = make(true)?;
-        if assumed && records::count(&body) >= 2 * panics {
-            // The assumption removed no check: a second body is only bulk.
-            (body, parameters, _) = make(false)?;
+        let mut form = make(true)?;
+        if let Some((assumed, _)) = &form.assumed
+            && form.panics(&assumed.name) >= form.panics(name)
+        {
+            // The assumption removed no check: a second kernel is only bulk.
+            form = make(false)?;
         }
-        let sets = sets::find(&body, &format!("@{name}"), &parameters);
+        let DeviceForm { ir: mut body, mut parameters, assumed } = form;
+        let mut sets = sets::find(&body, &format!("@{name}"), &parameters);
+        drop_unused(&mut body, name, &mut parameters);
+        let assumed = assumed.map(|(assumed, mut parameters)| {
+            let found = sets::find(&body, &format!("@{}", assumed.name), &parameters);
+            sets.reads.extend(found.reads);
+            sets.writes.extend(found.writes);
+            drop_unused(&mut body, &assumed.name, &mut parameters);
+            AssumedKernel { name: assumed.name, slots: assumed.slots, parameters }
+        });
 
         records::run(&mut body, announcement.dimensions);
         self.dump.write("records", Some(name), || body.print());
         legalise::run(&mut body);
         self.dump.write("legalise", Some(name), || body.print());
-        let payload = self.emit(&body, &display_name, name)?;
+        let entries = [Some(name), assumed.as_ref().map(|assumed| assumed.name.as_str())];
+        let payload =
+            self.emit(&body, &display_name, &entries.into_iter().flatten().collect::<Vec<_>>())?;
 
         let globals: Vec<Global> = used.iter().map(|global| describe(global)).collect();
         let property_sets = PropertySet::device_globals(&globals).into_iter().collect();
@@ -186,6 +198,7 @@ impl Lowering<'_> {
                 dimensions: announcement.dimensions,
                 captures_size: announcement.captures_size,
                 parameters,
+                assumed,
                 reads: sets.reads.into_iter().collect(),
                 writes: sets.writes.into_iter().collect(),
             }],
@@ -205,7 +218,7 @@ impl Lowering<'_> {
         announcement: Announcement,
         globals: &[String],
         assume: bool,
-    ) -> Result<(Ir, Vec<crosscut_image::Parameter>, bool), LowerError> {
+    ) -> Result<DeviceForm, LowerError> {
         let outlined = outline::outline(ir, entry, name, announcement, globals, assume)
             .ok_or_else(|| LowerError::Kernel {
                 kernel: names::kernel(entry.trim_start_matches('@')),
@@ -226,10 +239,12 @@ impl Lowering<'_> {
         verify(&module, "specialise")?;
         let ir = Ir::parse(&module.print());
         self.dump.write("specialise", Some(name), || ir.print());
-        Ok((ir, outlined.parameters, outlined.assumed))
+        let assumed = outlined.assumed.map(|assumed| (assumed, outlined.parameters.clone()));
+        Ok(DeviceForm { ir, parameters: outlined.parameters, assumed })
     }
 
-    fn emit(&self, ir: &Ir, display_name: &str, name: &str) -> Result<Vec<u8>, LowerError> {
+    /// The SPIR-V of a module with these kernels, the first of which names it.
+    fn emit(&self, ir: &Ir, display_name: &str, kernels: &[&str]) -> Result<Vec<u8>, LowerError> {
         let mut module = Module::from_text(self.llvm, &ir.print())?;
         verify(&module, "legalise")?;
         // No pass here may bring back what legalise removed.
@@ -247,7 +262,8 @@ impl Lowering<'_> {
             reason: format!("it needs {reason}"),
         })?;
         division::run(&mut ir);
-        let ir = ir.only(&[&format!("@{name}")]);
+        let symbols: Vec<String> = kernels.iter().map(|name| format!("@{name}")).collect();
+        let ir = ir.only(&symbols.iter().map(String::as_str).collect::<Vec<_>>());
         if let Some(symbol) = legalise::self_reference(&ir) {
             return Err(LowerError::Kernel {
                 kernel: display_name.to_owned(),
@@ -260,13 +276,35 @@ impl Lowering<'_> {
         }
         let module = Module::from_text(self.llvm, &ir.print())?;
         verify(&module, "emit")?;
-        self.dump.write("emit", Some(name), || module.print());
+        self.dump.write("emit", kernels.first().copied(), || module.print());
         let payload = module.emit_apart(&TargetMachine::new(self.llvm, DEVICE_TRIPLE)?)?;
         spirv::check(&payload).map_err(|error| LowerError::Kernel {
             kernel: display_name.to_owned(),
             reason: format!("LLVM wrote SPIR-V that is not well formed: {error}"),
         })?;
         Ok(payload)
+    }
+}
+
+/// A kernel in device form.
+struct DeviceForm {
+    ir: Ir,
+    parameters: Vec<Parameter>,
+    /// The kernel with an assumption, and its parameters.
+    assumed: Option<(outline::Assumed, Vec<Parameter>)>,
+}
+
+impl DeviceForm {
+    /// How many panics are left in a kernel.
+    fn panics(&self, kernel: &str) -> usize {
+        self.ir.find(&format!("@{kernel}")).map_or(0, records::count)
+    }
+}
+
+fn drop_unused(ir: &mut Ir, kernel: &str, parameters: &mut Vec<Parameter>) {
+    let symbol = format!("@{kernel}");
+    if let Some(function) = ir.functions_mut().find(|function| function.name == symbol) {
+        outline::drop_unused(function, parameters);
     }
 }
 

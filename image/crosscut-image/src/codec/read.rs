@@ -2,7 +2,8 @@
 
 use super::DecodeError;
 use crate::{
-    Global, Image, Kernel, PanicSite, Parameter, Property, PropertySet, SpecConstant, Target,
+    AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, Property, PropertySet,
+    SpecConstant, Target,
 };
 
 pub(super) const TARGET_SPIRV64: u8 = 1;
@@ -95,11 +96,34 @@ impl<'a> Reader<'a> {
             (_, too_many) => return Err(too_many),
         };
         let captures_size = self.u32("a kernel's captures")?;
-        let parameters =
-            self.list("parameters", least::PARAMETER, |reader| reader.parameter(globals))?;
+        let parameters = self.parameters(globals)?;
+        let assumed = match self.tag("a kernel's second form", "neither 0 nor 1")? {
+            (0, _) => None,
+            (1, _) => Some(AssumedKernel {
+                name: self.text("the entry point of a kernel's second form")?,
+                slots: self
+                    .list("slots", least::NUMBER, |reader| reader.u32("a slot to be covered"))?,
+                parameters: self.parameters(globals)?,
+            }),
+            (_, unknown) => return Err(unknown),
+        };
         let reads = self.global_set("a kernel's read set", globals)?;
         let writes = self.global_set("a kernel's write set", globals)?;
-        Ok(Kernel { key, name, display_name, dimensions, captures_size, parameters, reads, writes })
+        Ok(Kernel {
+            key,
+            name,
+            display_name,
+            dimensions,
+            captures_size,
+            parameters,
+            assumed,
+            reads,
+            writes,
+        })
+    }
+
+    fn parameters(&mut self, globals: usize) -> Result<Vec<Parameter>> {
+        self.list("parameters", least::PARAMETER, |reader| reader.parameter(globals))
     }
 
     fn parameter(&mut self, globals: usize) -> Result<Parameter> {

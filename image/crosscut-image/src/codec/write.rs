@@ -38,6 +38,12 @@ fn kernel(out: &mut Vec<u8>, kernel: &Kernel) {
     out.push(kernel.dimensions);
     out.extend_from_slice(&kernel.captures_size.to_le_bytes());
     list(out, &kernel.parameters, parameter);
+    out.push(u8::from(kernel.assumed.is_some()));
+    if let Some(assumed) = &kernel.assumed {
+        text(out, &assumed.name);
+        list(out, &assumed.slots, number);
+        list(out, &assumed.parameters, parameter);
+    }
     list(out, &kernel.reads, number);
     list(out, &kernel.writes, number);
 }

@@ -38,6 +38,7 @@ pub(crate) fn kernel(key: u64, name: &str, parameters: Vec<Parameter>) -> Kernel
         dimensions: 1,
         captures_size: 0,
         parameters,
+        assumed: None,
         reads: vec![],
         writes: vec![],
     }

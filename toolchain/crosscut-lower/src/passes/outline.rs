@@ -4,26 +4,21 @@
 //! Leaves a kernel with one parameter for each thing the entry asks for, in the order captures,
 //! arguments, lengths, globals, panic record, and the list of them.
 //!
-//! A one-dimensional kernel that can panic gets two bodies: one is compiled with the assumption that
-//! this item's index is within every argument it reads, and is taken where the whole range is. A
-//! branch that all items take alike costs nothing; a check in each item keeps a loop from being
-//! vectorised. The bodies stay functions of their own while they are optimised, or the optimiser would
-//! merge them again. The caller says by `assume` whether it is worth it.
+//! A one-dimensional kernel that can panic becomes two: the second is compiled with the assumption that
+//! this item's index is within every argument it reads, and is launched where the whole range is. A
+//! check in each item would keep a loop from being vectorised, and even a choice that all items make
+//! alike costs the loop of it. The caller says by `assume` whether it is worth it.
 //!
 //! `%p = call ptr @__crosscut_argument_address(i32 0)` becomes
 //! `%p = getelementptr i8, ptr %cc.argument.0, i64 0` in a body whose parameter
 //! `ptr addrspace(1) %cc.argument.0.global` was cast to it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use crosscut_image::{Parameter, hooks};
 
 use super::sites::PANIC_SITE;
-use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, tokens};
-
-/// The functions that a kernel's bodies are until they are inlined: checked, and with the assumption.
-pub(crate) const BODIES: [&str; 2] = ["@cc.checked", "@cc.assumed"];
+use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
 /// What an entry function says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +122,16 @@ pub(crate) struct Outlined {
     pub(crate) ir: Ir,
     /// What it is to be given; [`Parameter::Global`] counts into the list of globals handed in.
     pub(crate) parameters: Vec<Parameter>,
-    /// Whether there are two bodies.
-    pub(crate) assumed: bool,
+    /// The kernel that counts on its arguments being long enough, if there is one.
+    pub(crate) assumed: Option<Assumed>,
+}
+
+/// A kernel that is to be launched only where some arguments are as long as the range.
+pub(crate) struct Assumed {
+    /// Its name.
+    pub(crate) name: String,
+    /// The slots of those arguments.
+    pub(crate) slots: Vec<u32>,
 }
 
 /// What an entry asks for.
@@ -193,8 +196,8 @@ pub(crate) fn outline(
     let assumed = assume && uses.panics && announcement.dimensions == 1 && !checked.is_empty();
 
     let prologue = prologue(&uses, announcement, &globals);
-    let body = |symbol: &str, assumptions: &[String]| {
-        let mut lines = vec![format!("define internal void {symbol}({signature}) noinline {{")];
+    let kernel = |name: &str, assumptions: &[String]| {
+        let mut lines = vec![format!("define spir_kernel void @{name}({signature}) {{")];
         // The first line of the body is its label, if it has one.
         let rest = &function.lines[1..];
         let label = usize::from(Instruction::parse(&rest[0]).is_none());
@@ -204,14 +207,14 @@ pub(crate) fn outline(
         let dimensions = announcement.dimensions;
         let lines_of_body = rest[label..].iter();
         lines.extend(lines_of_body.filter_map(|line| rewrite(line, dimensions, &globals)));
-        Item { kind: Kind::Function, name: symbol.to_owned(), lines }
+        Item { kind: Kind::Function, name: format!("@{name}"), lines }
     };
 
-    let mut functions = vec![body(BODIES[0], &[])];
-    if assumed {
-        functions.push(body(BODIES[1], &assumptions(&checked)));
+    let mut functions = vec![kernel(name, &[])];
+    let assumed = assumed.then(|| Assumed { name: format!("{name}_assumed"), slots: checked });
+    if let Some(assumed) = &assumed {
+        functions.push(kernel(&assumed.name, &assumptions(&assumed.slots)));
     }
-    functions.push(kernel(name, &uses, &parameters, &checked, assumed));
 
     let mut ir = ir.only(&[entry]);
     ir.items.retain(|item| item.name != entry && !is_hook_item(item));
@@ -276,11 +279,6 @@ fn value(parameter: Parameter) -> String {
 
 fn is_pointer(parameter: Parameter) -> bool {
     !matches!(parameter, Parameter::Captures { .. } | Parameter::Length { .. })
-}
-
-fn declare(parameter: Parameter) -> String {
-    let kind = if is_pointer(parameter) { "ptr addrspace(1)" } else { "i64" };
-    format!("{kind} {}", value(parameter))
 }
 
 /// The parameters with what is known of them: arguments do not overlap, by the rules of borrowing.
@@ -390,37 +388,43 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
     Some(replace_tokens(line, |token| global_of(token).map(|index| format!("%cc.global.{index}"))))
 }
 
-/// The kernel itself: calls the body, or chooses between two.
-fn kernel(
-    name: &str,
-    uses: &Uses,
-    parameters: &[Parameter],
-    checked: &[u32],
-    assumed: bool,
-) -> Item {
-    let passed: Vec<String> = parameters.iter().map(|&parameter| declare(parameter)).collect();
-    let passed = passed.join(", ");
-    let mut text =
-        format!("define spir_kernel void @{name}({}) {{\nentry:\n", declarations(parameters, uses));
-    if assumed {
-        let _ = writeln!(
-            text,
-            "  %size = call range(i64 1, 2147483648) i64 @_Z15get_global_sizej(i32 0)"
-        );
-        let mut all = "true".to_owned();
-        for slot in checked {
-            let _ = writeln!(text, "  %fits.{slot} = icmp ule i64 %size, %cc.length.{slot}");
-            let _ = writeln!(text, "  %all.{slot} = and i1 {all}, %fits.{slot}");
-            all = format!("%all.{slot}");
+/// Takes the parameters that `kernel` does not use from its list, and from `parameters`.
+pub(crate) fn drop_unused(kernel: &mut Item, parameters: &mut Vec<Parameter>) {
+    let used: BTreeSet<String> = kernel.lines[1..]
+        .iter()
+        .flat_map(|line| tokens(line).map(|token| token.1))
+        .filter(|token| token.starts_with('%'))
+        .map(str::to_owned)
+        .collect();
+    let head = &kernel.lines[0];
+    let (Some(open), Some(close)) = (head.find('('), closing(head)) else { return };
+    let declared = split_at_commas(&head[open + 1..close]);
+    if declared.len() != parameters.len() {
+        return;
+    }
+    let is_used: Vec<bool> =
+        parameters.iter().map(|&parameter| used.contains(&value(parameter))).collect();
+    let kept: Vec<&str> = declared
+        .iter()
+        .zip(&is_used)
+        .filter_map(|(declaration, used)| used.then_some(declaration.trim()))
+        .collect();
+    let head = format!("{}({}){}", &head[..open], kept.join(", "), &head[close + 1..]);
+    kernel.lines[0] = head;
+    let mut is_used = is_used.into_iter();
+    parameters.retain(|_| is_used.next().unwrap_or(true));
+}
+
+/// Where the parenthesis is closed that is opened first.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(at),
+            b')' => depth = depth.checked_sub(1)?,
+            _ => {}
         }
-        let _ = writeln!(text, "  br i1 {all}, label %assumed, label %checked");
-        let _ = writeln!(text, "assumed:\n  call void @cc.assumed({passed})\n  ret void");
-        let _ = writeln!(text, "checked:");
     }
-    let _ = writeln!(text, "  call void @cc.checked({passed})\n  ret void\n}}");
-    Item {
-        kind: Kind::Function,
-        name: format!("@{name}"),
-        lines: text.lines().map(str::to_owned).collect(),
-    }
+    None
 }

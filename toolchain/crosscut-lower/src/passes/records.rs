@@ -1,17 +1,15 @@
 //! Turns panics into records that the host reads.
 //!
 //! Expects an optimised kernel in device form with `@__crosscut_panic_site` calls.
-//! Leaves the bodies to be inlined into the kernel, and at each panic a call of the recording function
-//! and a return: the item ends, the others go on. So nothing in the module is `noreturn` any more, and
-//! a body of which the optimiser found that it always panics returns too.
+//! Leaves at each panic a call of the recording function and a return: the item ends, the others go on.
+//! So nothing in the module is `noreturn` any more, a kernel that always panics neither.
 //!
 //! `call void @__crosscut_panic_site(ptr addrspace(1) %r, i32 2, i64 %a, i64 %b)` and `unreachable` become
 //! `call void @__crosscut_record_1(ptr addrspace(1) %r, i32 3, i64 %a, i64 %b)`
 //! and `ret void`.
 
-use super::outline::BODIES;
 use super::sites::PANIC_SITE;
-use crate::ir::{Call, Ir, Kind, replace_tokens};
+use crate::ir::{Call, Ir, Item, Kind, replace_tokens};
 
 /// Runs the pass for a kernel of this many dimensions.
 pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
@@ -25,8 +23,8 @@ pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
                 returns = false;
                 continue;
             };
-            returns = BODIES.contains(&call.callee);
-            if call.callee != PANIC_SITE {
+            returns = call.callee == PANIC_SITE;
+            if !returns {
                 continue;
             }
             let site = call.number(1).unwrap_or(0) + 1;
@@ -36,28 +34,20 @@ pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
                 call.value(2).unwrap_or("0"),
                 call.value(3).unwrap_or("0"),
             );
-            returns = true;
         }
     }
     ir.items.retain(|item| item.name != PANIC_SITE);
     for item in &mut ir.items {
-        // From here on the two bodies may meet: nothing that runs later would merge them.
         if item.kind == Kind::Attributes {
-            item.lines[0] = replace_tokens(&item.lines[0], |token| match token {
-                "noinline" => Some("alwaysinline".to_owned()),
-                "noreturn" => Some(String::new()),
-                _ => None,
-            });
+            item.lines[0] =
+                replace_tokens(&item.lines[0], |token| (token == "noreturn").then(String::new));
         }
     }
 }
 
-/// How many panics are left in a module.
-pub(crate) fn count(ir: &Ir) -> usize {
-    ir.functions()
-        .flat_map(|function| function.calls())
-        .filter(|call| call.callee == PANIC_SITE)
-        .count()
+/// How many panics are left in a function.
+pub(crate) fn count(function: &Item) -> usize {
+    function.calls().filter(|call| call.callee == PANIC_SITE).count()
 }
 
 #[cfg(test)]
@@ -67,24 +57,18 @@ mod tests {
     #[test]
     fn a_kernel_that_always_panics_records_it_and_returns() {
         let mut ir = Ir::parse(
-            "define internal void @cc.checked(ptr addrspace(1) %cc.panic) #0 {\n\
+            "define spir_kernel void @k(ptr addrspace(1) %cc.panic) #0 {\n\
              \x20 call void @__crosscut_panic_site(ptr addrspace(1) %cc.panic, i32 2, i64 %a, i64 7)\n\
              \x20 unreachable\n}\n\
-             define spir_kernel void @k(ptr addrspace(1) %cc.panic) #0 {\n\
-             \x20 tail call void @cc.checked(ptr addrspace(1) %cc.panic) #0\n\
-             \x20 unreachable\n}\n\
-             attributes #0 = { noinline noreturn nounwind }\n",
+             attributes #0 = { noreturn nounwind }\n",
         );
         run(&mut ir, 1);
         assert_eq!(
             ir.print(),
-            "define internal void @cc.checked(ptr addrspace(1) %cc.panic) #0 {\n\
+            "define spir_kernel void @k(ptr addrspace(1) %cc.panic) #0 {\n\
              \x20 call void @__crosscut_record_1(ptr addrspace(1) %cc.panic, i32 3, i64 %a, i64 7)\n\
              \x20 ret void\n}\n\
-             define spir_kernel void @k(ptr addrspace(1) %cc.panic) #0 {\n\
-             \x20 tail call void @cc.checked(ptr addrspace(1) %cc.panic) #0\n\
-             \x20 ret void\n}\n\
-             attributes #0 = { alwaysinline  nounwind }\n"
+             attributes #0 = {  nounwind }\n"
         );
     }
 }
