@@ -1,11 +1,13 @@
 //! A context: nothing but the right to allocate.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    CodeForm, Context, DriverError, Memory, MemoryKind, Program, Queue, QueueOptions,
+    CodeForm, Context, DriverError, Memory, MemoryKind, Program, Promised, Queue, QueueOptions,
 };
 
+use crate::event::{HostPromise, Later, LaterEvent};
 use crate::memory::HostMemory;
 use crate::queue::HostQueue;
 
@@ -21,8 +23,13 @@ impl Context for HostContext {
         Ok(Box::new(HostMemory::allocate(size, align)?))
     }
 
-    fn create_queue(&self, _options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
-        Ok(Box::new(HostQueue))
+    fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
+        Ok(Box::new(HostQueue::new(options)))
+    }
+
+    fn promise(&self) -> Result<Promised, DriverError> {
+        let later = Later::new(None);
+        Ok((Box::new(LaterEvent(Arc::clone(&later))), Box::new(HostPromise(later))))
     }
 
     fn build(&self, form: CodeForm, _code: &[u8]) -> Result<Box<dyn Program>, DriverError> {

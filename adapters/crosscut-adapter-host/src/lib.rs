@@ -1,7 +1,8 @@
 //! The host CPU as a device: native code, always there.
 //!
-//! Commands run when they are submitted and have completed when the call returns, so every event of
-//! this adapter is complete from the start. Launches that take long are spread over a thread pool
+//! Commands run when they are submitted and have completed when the call returns, so their events are
+//! complete from the start. Only events of promises, and barriers behind them, complete later; a
+//! command that waits for one of those holds up whoever submits it. Launches that take long are spread over a thread pool
 //! of our own; short ones never leave the calling thread.
 //!
 //! Never here: images. The only code form is `CodeForm::Native`, launched by address through
@@ -11,6 +12,7 @@ mod context;
 mod device;
 mod event;
 mod fill;
+mod gate;
 mod memory;
 mod pool;
 mod queue;

@@ -3,18 +3,52 @@
 use std::num::NonZeroUsize;
 
 use crosscut_adapter_api::{
-    Argument, DriverError, Event, Extent, Kernel, Location, Memory, NativeEntry, NativeLaunch,
-    NativeOutcome, NativeQueue, Queue,
+    Argument, DriverError, Event, EventTimes, Extent, Kernel, Location, Memory, NativeEntry,
+    NativeLaunch, NativeOutcome, NativeQueue, Queue, QueueOptions,
 };
 
-use crate::event::Completed;
+use crate::event::{Done, DoneAt, LaterEvent, now};
 use crate::fill;
+use crate::gate::Gate;
 use crate::pool;
 
-pub(crate) struct HostQueue;
+#[derive(Default)]
+pub(crate) struct HostQueue {
+    profiling: bool,
+    gate: Gate,
+}
 
-/// Events of another queue may only be this adapter's, which are complete; asking keeps the
-/// contract's order of errors.
+/// When a command was submitted and when it started, on a queue with profiling.
+struct Timing(Option<(u64, u64)>);
+
+impl HostQueue {
+    pub(crate) fn new(options: &QueueOptions) -> Self {
+        Self { profiling: options.profiling, gate: Gate::default() }
+    }
+
+    /// Waits for what a command must wait for.
+    fn begin(&self, after: &[&dyn Event]) -> Result<Timing, DriverError> {
+        let submitted = self.profiling.then(now);
+        // A barrier that failed is told by its own event.
+        let _ = self.gate.pass();
+        wait_all(after)?;
+        Ok(Timing(submitted.map(|submitted| (submitted, now()))))
+    }
+}
+
+impl Timing {
+    /// The event of a command that has just run.
+    fn done(self) -> Box<dyn Event> {
+        match self.0 {
+            None => Box::new(Done),
+            Some((submitted, started)) => {
+                Box::new(DoneAt(EventTimes { submitted, started, ended: now() }))
+            }
+        }
+    }
+}
+
+/// Most are complete from the start; the others are those of promises.
 fn wait_all(after: &[&dyn Event]) -> Result<(), DriverError> {
     after.iter().try_for_each(|event| event.wait())
 }
@@ -46,12 +80,12 @@ impl Queue for HostQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        wait_all(after)?;
+        let timing = self.begin(after)?;
         // SAFETY: the caller promises a readable source and a live target, and that the range lies
         // inside the target; host memory never overlaps an allocation of ours. (`copy` would allow
         // even that.)
         unsafe { source.copy_to(address(target, offset), size.get()) };
-        Ok(Box::new(Completed))
+        Ok(timing.done())
     }
 
     unsafe fn read(
@@ -62,11 +96,11 @@ impl Queue for HostQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        wait_all(after)?;
+        let timing = self.begin(after)?;
         // SAFETY: the caller promises a writable target and a live source, and that the range lies
         // inside the source.
         unsafe { target.copy_from(address(source, offset), size.get()) };
-        Ok(Box::new(Completed))
+        Ok(timing.done())
     }
 
     unsafe fn fill(
@@ -77,10 +111,10 @@ impl Queue for HostQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        wait_all(after)?;
+        let timing = self.begin(after)?;
         // SAFETY: the caller promises a live target and that the range lies inside it.
         unsafe { fill::repeat(address(target, offset), pattern, size.get()) };
-        Ok(Box::new(Completed))
+        Ok(timing.done())
     }
 
     unsafe fn copy(
@@ -90,15 +124,23 @@ impl Queue for HostQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        wait_all(after)?;
+        let timing = self.begin(after)?;
         let target = address(target.memory, target.offset);
         // SAFETY: the caller promises that both live, and that both ranges lie inside them.
         unsafe { target.copy_from(address(source.memory, source.offset), size.get()) };
-        Ok(Box::new(Completed))
+        Ok(timing.done())
+    }
+
+    fn barrier(&self, after: &[&dyn Event]) -> Result<Box<dyn Event>, DriverError> {
+        let submitted = self.profiling.then(now);
+        Ok(match self.gate.close(after, submitted) {
+            Some(later) => Box::new(LaterEvent(later)),
+            None => Timing(submitted.map(|submitted| (submitted, now()))).done(),
+        })
     }
 
     fn wait(&self) -> Result<(), DriverError> {
-        Ok(())
+        self.gate.pass()
     }
 
     fn as_native(&self) -> Option<&dyn NativeQueue> {
@@ -113,9 +155,9 @@ impl NativeQueue for HostQueue {
         launch: &NativeLaunch<'_>,
         after: &[&dyn Event],
     ) -> Result<NativeOutcome, DriverError> {
-        wait_all(after)?;
+        let timing = self.begin(after)?;
         // SAFETY: the caller's promise is passed on unchanged.
         let outcome = unsafe { pool::run(entry, launch) };
-        Ok((Box::new(Completed), outcome))
+        Ok((timing.done(), outcome))
     }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crosscut_adapter_api::{
     CodeForm, Context, DriverError, DriverErrorKind, Memory, MemoryKind, Program, ProgramBinaries,
-    Queue, QueueOptions,
+    Promised, Queue, QueueOptions,
 };
 
 use crate::engine::Engine;
+use crate::event::{Completion, MockEvent, MockPromise};
 use crate::log::{Call, Operation};
 use crate::memory::HostMemory;
 use crate::program::MockProgram;
@@ -49,7 +50,18 @@ impl Context for MockContext {
     fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
         let (queue, order) = (self.engine.number(), options.order);
         self.engine.record(Operation::CreateQueue, || Call::CreateQueue { queue, order })?;
-        Ok(Box::new(MockQueue::new(&self.engine, queue)))
+        Ok(Box::new(MockQueue::new(&self.engine, queue, *options)))
+    }
+
+    fn promise(&self) -> Result<Promised, DriverError> {
+        let number = self.engine.number();
+        self.engine.record(Operation::Promise, || Call::Promise { event: number })?;
+        let completion = Arc::new(Completion::default());
+        let promise =
+            MockPromise { engine: Arc::clone(&self.engine), completion: Arc::clone(&completion) };
+        let engine = Arc::clone(&self.engine);
+        let event = MockEvent { engine, number, completion, profiling: false };
+        Ok((Box::new(event), Box::new(promise)))
     }
 
     fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError> {

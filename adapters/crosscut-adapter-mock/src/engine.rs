@@ -19,6 +19,7 @@ const OBJECT_ALIGNMENT: usize = 128;
 pub(crate) struct Engine {
     pub(crate) memory: MockMemory,
     next: AtomicU64,
+    clock: AtomicU64,
     state: Mutex<State>,
     /// Held while a command runs, so that commands run one at a time. Taken before `state`, never
     /// after it: what a command runs may ask the engine questions.
@@ -31,6 +32,8 @@ struct State {
     failures: Vec<Failure>,
     kernels: HashMap<String, KernelBody>,
     held: bool,
+    /// Held commands are being released in this random order.
+    shuffle: Option<u64>,
     pending: Vec<Command>,
     /// What is allocated, by address.
     allocations: BTreeMap<u64, View>,
@@ -46,6 +49,10 @@ struct Failure {
 pub(crate) struct Command {
     /// The numbers of the memory it uses.
     pub(crate) uses: Vec<u64>,
+    /// What must have ended, well or not, before it runs: the order of its queue.
+    pub(crate) order: Vec<Arc<Completion>>,
+    /// What must have completed before it runs, and takes it along if it fails.
+    pub(crate) after: Vec<Arc<Completion>>,
     /// What it does.
     pub(crate) run: Box<dyn FnOnce() + Send>,
     /// To be told when it has.
@@ -59,7 +66,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Engine {
     pub(crate) fn new(memory: MockMemory) -> Self {
         let (state, running) = (Mutex::default(), Mutex::default());
-        Self { memory, next: AtomicU64::new(1), state, running }
+        let (next, clock) = (AtomicU64::new(1), AtomicU64::new(1));
+        Self { memory, next, clock, state, running }
     }
 
     /// What offsets of arguments are multiples of.
@@ -136,34 +144,75 @@ impl Engine {
         lock(&self.state).held = true;
     }
 
-    pub(crate) fn release(&self) {
-        let _one_at_a_time = lock(&self.running);
-        lock(&self.state).held = false;
-        // One by one, so that a command which another's run makes useless can still be withdrawn.
+    /// Lets commands run again: the held ones first, in the order of their submission as far as
+    /// they need not wait, or, with a `seed`, in any order that what they wait for allows.
+    pub(crate) fn release(&self, seed: Option<u64>) {
+        let mut state = lock(&self.state);
+        state.held = false;
+        state.shuffle = seed;
+        drop(state);
+        self.run_ready();
+        lock(&self.state).shuffle = None;
+    }
+
+    /// Takes a command on, and runs it now if nothing is in its way.
+    pub(crate) fn submit(&self, command: Command) {
+        command.completion.submitted.store(self.tick(), Ordering::Relaxed);
+        lock(&self.state).pending.push(command);
+        self.run_ready();
+    }
+
+    /// Runs what can run, one command at a time, until nothing can.
+    pub(crate) fn run_ready(&self) {
         loop {
-            let mut state = lock(&self.state);
-            if state.pending.is_empty() {
-                return;
+            let one_at_a_time = lock(&self.running);
+            let Some((command, outcome)) = self.next_ready() else { return };
+            let completion = command.completion;
+            completion.started.store(self.tick(), Ordering::Relaxed);
+            if outcome.is_ok() {
+                (command.run)();
             }
-            let command = state.pending.remove(0);
-            drop(state);
-            (command.run)();
-            command.completion.set(Ok(()));
+            completion.ended.store(self.tick(), Ordering::Relaxed);
+            // Before those who asked are called: they may have more commands run.
+            drop(one_at_a_time);
+            completion.latch.set(outcome);
         }
     }
 
-    /// Runs a command now, or keeps it if commands are held.
-    pub(crate) fn submit(&self, command: Command) {
-        let one_at_a_time = lock(&self.running);
+    /// Takes out a command that need not wait any more, with the failure of what it waited for.
+    fn next_ready(&self) -> Option<(Command, Result<(), DriverError>)> {
         let mut state = lock(&self.state);
         if state.held {
-            state.pending.push(command);
-            return;
+            return None;
         }
-        drop(state);
-        (command.run)();
-        drop(one_at_a_time);
-        command.completion.set(Ok(()));
+        let ready = |command: &Command| {
+            let waited = command.order.iter().chain(&command.after);
+            waited.into_iter().all(|waited| waited.latch.get().is_some())
+        };
+        let mut candidates = (0..state.pending.len()).filter(|at| ready(&state.pending[*at]));
+        let at = match state.shuffle {
+            None => candidates.next()?,
+            Some(seed) => {
+                let candidates: Vec<usize> = candidates.collect();
+                let next = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state.shuffle = Some(next);
+                *candidates.get((next >> 33) as usize % candidates.len().max(1))?
+            }
+        };
+        let command = state.pending.remove(at);
+        let outcome = command.after.iter().try_for_each(|waited| {
+            waited.latch.get().unwrap_or(Ok(())).map_err(|_| DriverError {
+                kind: DriverErrorKind::DeviceLost,
+                call: "mockRun",
+                code: -14,
+                log: Some("a command that this one waits for failed".to_owned()),
+            })
+        });
+        Some((command, outcome))
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(crate) fn allocated(&self, view: View) {
@@ -173,7 +222,7 @@ impl Engine {
     /// Records that memory is freed, and withdraws the held commands that use it.
     pub(crate) fn freed(&self, number: u64, address: u64) {
         // No command runs meanwhile: one that is running may be using this memory.
-        let _one_at_a_time = lock(&self.running);
+        let one_at_a_time = lock(&self.running);
         let mut state = lock(&self.state);
         state.allocations.remove(&address);
         let pending = std::mem::take(&mut state.pending);
@@ -187,14 +236,16 @@ impl Engine {
             Call::Free { memory: number }
         });
         drop(state);
+        drop(one_at_a_time);
         for command in orphans {
-            command.completion.set(Err(DriverError {
+            command.completion.latch.set(Err(DriverError {
                 kind: DriverErrorKind::DeviceLost,
                 call: "mockFree",
                 code: -1,
                 log: Some("memory was freed while this command used it".to_owned()),
             }));
         }
+        self.run_ready();
     }
 
     /// The memory from `address` to the end of the allocation it is in.

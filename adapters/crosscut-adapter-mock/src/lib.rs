@@ -165,7 +165,13 @@ impl Mock {
 
     /// Runs what was held, and lets commands run again.
     pub fn release(&self) {
-        self.engine.release();
+        self.engine.release(None);
+    }
+
+    /// Runs what was held in an order that depends on `seed`: any that the events which commands wait
+    /// for, and queues in order, allow. Then lets commands run again.
+    pub fn release_shuffled(&self, seed: u64) {
+        self.engine.release(Some(seed));
     }
 
     /// How many allocations are alive.

@@ -136,6 +136,20 @@ pub enum Call {
         /// The events to wait for.
         after: Vec<u64>,
     },
+    /// A barrier was put into a queue.
+    Barrier {
+        /// On which queue.
+        queue: u64,
+        /// The barrier's event.
+        event: u64,
+        /// The events to wait for; all commands of the queue if there are none.
+        after: Vec<u64>,
+    },
+    /// An event was made that completes when the caller says so.
+    Promise {
+        /// The event.
+        event: u64,
+    },
     /// A queue was waited for.
     QueueWait {
         /// Which.
@@ -148,6 +162,16 @@ pub enum Call {
     },
     /// An event was asked whether it is complete.
     EventQuery {
+        /// Which.
+        event: u64,
+    },
+    /// An event was asked to call back.
+    OnComplete {
+        /// Which.
+        event: u64,
+    },
+    /// An event was asked when its command ran.
+    EventTimes {
         /// Which.
         event: u64,
     },
@@ -201,12 +225,20 @@ pub enum Operation {
     Fill,
     /// Copying memory to memory.
     Copy,
+    /// Putting a barrier into a queue.
+    Barrier,
+    /// Making an event that completes when the caller says so.
+    Promise,
     /// Waiting for a queue.
     QueueWait,
     /// Waiting for an event.
     EventWait,
     /// Asking an event.
     EventQuery,
+    /// Asking an event to call back.
+    OnComplete,
+    /// Asking an event when its command ran.
+    EventTimes,
 }
 
 impl Operation {
@@ -226,6 +258,10 @@ impl Operation {
             Self::Read => "mockRead",
             Self::Fill => "mockFill",
             Self::Copy => "mockCopy",
+            Self::Barrier => "mockBarrier",
+            Self::Promise => "mockPromise",
+            Self::OnComplete => "mockOnComplete",
+            Self::EventTimes => "mockEventTimes",
             Self::QueueWait => "mockQueueWait",
             Self::EventWait => "mockEventWait",
             Self::EventQuery => "mockEventQuery",

@@ -1,9 +1,11 @@
 //! Submitting commands.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crosscut_adapter_api::{Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue};
+use crosscut_adapter_api::{
+    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions, QueueOrder,
+};
 
 use crate::engine::{Command, Engine};
 use crate::event::{Completion, MockEvent};
@@ -14,9 +16,21 @@ use crate::program::{Launch, MockKernel, Resolved};
 pub(crate) struct MockQueue {
     engine: Arc<Engine>,
     number: u64,
-    /// The commands that may not have completed.
-    submitted: Mutex<Vec<Arc<Completion>>>,
+    options: QueueOptions,
+    line: Mutex<Line>,
 }
+
+/// The commands of a queue, as far as later ones may have to wait for them.
+#[derive(Default)]
+struct Line {
+    /// Those that may not have completed.
+    submitted: Vec<Arc<Completion>>,
+    /// The last barrier.
+    barrier: Option<Arc<Completion>>,
+}
+
+/// What a command has to wait for.
+struct Waits(Vec<Arc<Completion>>);
 
 /// A pointer of the caller's that a command carries.
 struct HostPointer<T>(T);
@@ -47,19 +61,61 @@ fn numbers(after: &[&dyn Event]) -> Vec<u64> {
     after.iter().map(number).collect()
 }
 
+/// The commands behind the events.
+fn waits(after: &[&dyn Event]) -> Waits {
+    let completion = |event: &&dyn Event| {
+        let event = event.as_any().downcast_ref::<MockEvent>();
+        event.map(|event| Arc::clone(&event.completion))
+    };
+    Waits(after.iter().filter_map(completion).collect())
+}
+
 impl MockQueue {
-    pub(crate) fn new(engine: &Arc<Engine>, number: u64) -> Self {
-        Self { engine: Arc::clone(engine), number, submitted: Mutex::default() }
+    pub(crate) fn new(engine: &Arc<Engine>, number: u64, options: QueueOptions) -> Self {
+        Self { engine: Arc::clone(engine), number, options, line: Mutex::default() }
     }
 
-    fn submit(&self, event: u64, uses: Vec<u64>, run: Box<dyn FnOnce() + Send>) -> Box<dyn Event> {
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn submit(
+        &self,
+        event: u64,
+        uses: Vec<u64>,
+        Waits(after): Waits,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Box<dyn Event> {
         let completion = Arc::new(Completion::default());
-        let mut submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner);
-        submitted.retain(|command| command.get().is_none());
-        submitted.push(Arc::clone(&completion));
-        drop(submitted);
-        self.engine.submit(Command { uses, run, completion: Arc::clone(&completion) });
-        Box::new(MockEvent { engine: Arc::clone(&self.engine), number: event, completion })
+        let mut line = self.line();
+        line.submitted.retain(|command| command.latch.get().is_none());
+        let order = match self.options.order {
+            QueueOrder::InOrder => line.submitted.last().cloned(),
+            QueueOrder::OutOfOrder => line.barrier.clone(),
+        };
+        line.submitted.push(Arc::clone(&completion));
+        drop(line);
+        self.start(event, uses, order.into_iter().collect(), after, completion, run)
+    }
+
+    fn start(
+        &self,
+        number: u64,
+        uses: Vec<u64>,
+        order: Vec<Arc<Completion>>,
+        after: Vec<Arc<Completion>>,
+        completion: Arc<Completion>,
+        run: Box<dyn FnOnce() + Send>,
+    ) -> Box<dyn Event> {
+        let engine = Arc::clone(&self.engine);
+        let event = MockEvent {
+            engine,
+            number,
+            completion: Arc::clone(&completion),
+            profiling: self.options.profiling,
+        };
+        self.engine.submit(Command { uses, order, after, run, completion });
+        Box::new(event)
     }
 }
 
@@ -106,9 +162,10 @@ impl Queue for MockQueue {
             arguments: recorded,
             after: numbers(after),
         })?;
+        let waits = waits(after);
         let (body, engine) = (Arc::clone(&kernel.body), Arc::clone(&self.engine));
         let run = move || body(&Launch { extent, arguments: &resolved, engine: &engine });
-        Ok(self.submit(event, uses, Box::new(run)))
+        Ok(self.submit(event, uses, waits, Box::new(run)))
     }
 
     unsafe fn write(
@@ -121,7 +178,7 @@ impl Queue for MockQueue {
     ) -> Result<Box<dyn Event>, DriverError> {
         let target = own(target);
         let (queue, event, memory) = (self.number, self.engine.number(), target.number);
-        let after = numbers(after);
+        let (waits, after) = (waits(after), numbers(after));
         let call = || Call::Write { queue, event, memory, offset, size, after };
         self.engine.record(Operation::Write, call)?;
         let (view, source) = (target.view(), HostPointer(source));
@@ -130,7 +187,7 @@ impl Queue for MockQueue {
             // until the event completes; memory that is freed early withdraws the command.
             unsafe { view.copy_from(offset, source.get(), size.get()) };
         };
-        Ok(self.submit(event, vec![memory], Box::new(run)))
+        Ok(self.submit(event, vec![memory], waits, Box::new(run)))
     }
 
     unsafe fn read(
@@ -143,7 +200,7 @@ impl Queue for MockQueue {
     ) -> Result<Box<dyn Event>, DriverError> {
         let source = own(source);
         let (queue, event, memory) = (self.number, self.engine.number(), source.number);
-        let after = numbers(after);
+        let (waits, after) = (waits(after), numbers(after));
         let call = || Call::Read { queue, event, memory, offset, size, after };
         self.engine.record(Operation::Read, call)?;
         let (view, target) = (source.view(), HostPointer(target));
@@ -151,7 +208,7 @@ impl Queue for MockQueue {
             // SAFETY: as for a write, with the caller keeping `target`.
             unsafe { view.copy_to(offset, target.get(), size.get()) };
         };
-        Ok(self.submit(event, vec![memory], Box::new(run)))
+        Ok(self.submit(event, vec![memory], waits, Box::new(run)))
     }
 
     unsafe fn fill(
@@ -168,7 +225,7 @@ impl Queue for MockQueue {
         assert!(whole, "the runtime fills whole patterns at multiples of their length");
         let target = own(target);
         let (queue, event, memory) = (self.number, self.engine.number(), target.number);
-        let (after, pattern) = (numbers(after), pattern.to_vec());
+        let (waits, after, pattern) = (waits(after), numbers(after), pattern.to_vec());
         let call = || {
             let pattern = pattern.clone();
             Call::Fill { queue, event, memory, offset, pattern, size, after }
@@ -176,7 +233,7 @@ impl Queue for MockQueue {
         self.engine.record(Operation::Fill, call)?;
         let view = target.view();
         let run = move || view.write(offset, &pattern.repeat(size.get() / pattern.len()));
-        Ok(self.submit(event, vec![memory], Box::new(run)))
+        Ok(self.submit(event, vec![memory], waits, Box::new(run)))
     }
 
     unsafe fn copy(
@@ -189,7 +246,8 @@ impl Queue for MockQueue {
         let (to, from) = (own(target.memory), own(source.memory));
         let apart = target.offset.abs_diff(source.offset) >= size.get();
         assert!(to.number != from.number || apart, "the runtime copies between apart places");
-        let (queue, event, after) = (self.number, self.engine.number(), numbers(after));
+        let (queue, event) = (self.number, self.engine.number());
+        let (waits, after) = (waits(after), numbers(after));
         let call = || Call::Copy {
             queue,
             event,
@@ -206,13 +264,31 @@ impl Queue for MockQueue {
             from.read(source, &mut bytes);
             to.write(target, &bytes);
         };
-        Ok(self.submit(event, uses, Box::new(run)))
+        Ok(self.submit(event, uses, waits, Box::new(run)))
+    }
+
+    fn barrier(&self, after: &[&dyn Event]) -> Result<Box<dyn Event>, DriverError> {
+        let (queue, event) = (self.number, self.engine.number());
+        let (Waits(waits), after) = (waits(after), numbers(after));
+        let for_all = after.is_empty();
+        self.engine.record(Operation::Barrier, || Call::Barrier { queue, event, after })?;
+        let completion = Arc::new(Completion::default());
+        let mut line = self.line();
+        line.submitted.retain(|command| command.latch.get().is_none());
+        let mut order: Vec<_> = line.barrier.iter().cloned().collect();
+        if for_all || self.options.order == QueueOrder::InOrder {
+            order.extend(line.submitted.iter().cloned());
+        }
+        line.submitted.push(Arc::clone(&completion));
+        line.barrier = Some(Arc::clone(&completion));
+        drop(line);
+        Ok(self.start(event, Vec::new(), order, waits, completion, Box::new(|| ())))
     }
 
     fn wait(&self) -> Result<(), DriverError> {
         let queue = self.number;
         self.engine.record(Operation::QueueWait, || Call::QueueWait { queue })?;
-        let submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        submitted.iter().try_for_each(|command| command.wait())
+        let submitted = self.line().submitted.clone();
+        submitted.iter().try_for_each(|command| command.latch.wait())
     }
 }

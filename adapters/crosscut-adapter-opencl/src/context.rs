@@ -5,10 +5,11 @@ use std::ops::Deref;
 use std::sync::{Arc, Once};
 
 use crosscut_adapter_api::{
-    CodeForm, Context, DriverError, Memory, MemoryKind, Program, ProgramBinaries, Queue,
+    CodeForm, Context, DriverError, Memory, MemoryKind, Program, ProgramBinaries, Promised, Queue,
     QueueOptions,
 };
 
+use crate::callback;
 use crate::device::ClDevice;
 use crate::error::check;
 use crate::exit;
@@ -85,6 +86,10 @@ impl Context for ClContext {
 
     fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
         Ok(Box::new(ClQueue::create(&self.0, options)?))
+    }
+
+    fn promise(&self) -> Result<Promised, DriverError> {
+        callback::promise(&self.0)
     }
 
     fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError> {

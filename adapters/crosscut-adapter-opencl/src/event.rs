@@ -2,8 +2,9 @@
 
 use std::any::Any;
 
-use crosscut_adapter_api::{DriverError, Event};
+use crosscut_adapter_api::{Completed, DriverError, Event, EventState, EventTimes};
 
+use crate::callback;
 use crate::error::{check, command_failed, error};
 use crate::exit;
 use crate::sys::{self, Api, Handle};
@@ -14,6 +15,7 @@ pub(crate) struct ClEvent {
     raw: Handle,
     /// Which queue the command is on, if that is in order: no command of it need wait for another.
     in_order_queue: Option<u64>,
+    profiling: bool,
 }
 
 // SAFETY: the raw pointer is a `cl_event`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API calls
@@ -24,8 +26,32 @@ unsafe impl Sync for ClEvent {}
 
 impl ClEvent {
     /// Takes over the reference that an enqueueing call gave.
-    pub(crate) fn new(api: &'static Api, raw: Handle, in_order_queue: Option<u64>) -> Self {
-        Self { api, raw, in_order_queue }
+    pub(crate) fn new(
+        api: &'static Api,
+        raw: Handle,
+        in_order_queue: Option<u64>,
+        profiling: bool,
+    ) -> Self {
+        Self { api, raw, in_order_queue, profiling }
+    }
+
+    /// One of the command's times.
+    fn time(&self, which: u32) -> Result<u64, DriverError> {
+        const CALL: &str = "clGetEventProfilingInfo";
+        let _alive = exit::enter(CALL)?;
+        let mut time = 0_u64;
+        // SAFETY: the event is alive, and a time is a `cl_ulong`, for which there is room.
+        let code = unsafe {
+            (self.api.clGetEventProfilingInfo)(
+                self.raw,
+                which,
+                size_of::<u64>(),
+                (&raw mut time).cast(),
+                std::ptr::null_mut(),
+            )
+        };
+        check(CALL, code)?;
+        Ok(time)
     }
 
     /// The command's status: positive while it is not complete, negative if it failed.
@@ -49,11 +75,28 @@ impl ClEvent {
 }
 
 impl Event for ClEvent {
-    fn is_complete(&self) -> Result<bool, DriverError> {
+    fn state(&self) -> Result<EventState, DriverError> {
         match self.status()? {
             failure if failure < 0 => Err(command_failed("clGetEventInfo", failure)),
-            status => Ok(status == sys::CL_COMPLETE),
+            sys::CL_COMPLETE => Ok(EventState::Complete),
+            sys::CL_RUNNING => Ok(EventState::Running),
+            _ => Ok(EventState::Submitted),
         }
+    }
+
+    fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
+        callback::register(self.api, self.raw, call)
+    }
+
+    fn times(&self) -> Result<Option<EventTimes>, DriverError> {
+        if !self.profiling {
+            return Ok(None);
+        }
+        let submitted = self.time(sys::CL_PROFILING_COMMAND_SUBMIT)?;
+        // Some drivers take the times of commands that do nothing from different clocks.
+        let started = self.time(sys::CL_PROFILING_COMMAND_START)?.max(submitted);
+        let ended = self.time(sys::CL_PROFILING_COMMAND_END)?.max(started);
+        Ok(Some(EventTimes { submitted, started, ended }))
     }
 
     fn wait(&self) -> Result<(), DriverError> {

@@ -1,9 +1,10 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and two of its own: `arguments`,
-//! which sets those that changed, and `exit`, which keeps the driver from being called once the
-//! process has begun to end; `query` asks what a device is.
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and four of its own: `query`,
+//! which asks what a device is, `arguments`, which sets those that changed, `callback`, by which the
+//! driver calls us, and `exit`, which keeps the driver from being called once the process has begun to
+//! end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
@@ -20,6 +21,7 @@
 
 mod arguments;
 mod binaries;
+mod callback;
 mod context;
 mod device;
 mod error;

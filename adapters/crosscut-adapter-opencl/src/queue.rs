@@ -27,6 +27,7 @@ pub(crate) struct ClQueue {
     /// A number that no other queue ever has, if the queue is in order. (A handle would not do: it
     /// may come again once its queue is released, and events outlive queues.)
     in_order: Option<u64>,
+    profiling: bool,
 }
 
 // SAFETY: the raw pointer is a `cl_command_queue`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
@@ -45,7 +46,10 @@ impl ClQueue {
         // Where the device has no other queues, one in order keeps every promise of one that is
         // not: it only overlaps less.
         let out_of_order = options.order == QueueOrder::OutOfOrder && context.out_of_order_queues;
-        let flags = if out_of_order { sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE } else { 0 };
+        let mut flags = if out_of_order { sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE } else { 0 };
+        if options.profiling {
+            flags |= sys::CL_QUEUE_PROFILING_ENABLE;
+        }
         let (device, mut status) = (context.id, 0);
         let (call, raw) = if let Some(create) = context.api.clCreateCommandQueueWithProperties {
             let properties = [sys::CL_QUEUE_PROPERTIES, flags, 0];
@@ -62,7 +66,7 @@ impl ClQueue {
         };
         check(call, status)?;
         let in_order = (!out_of_order).then(|| NEXT.fetch_add(1, Ordering::Relaxed));
-        Ok(Self { context: Arc::clone(context), raw, in_order })
+        Ok(Self { context: Arc::clone(context), raw, in_order, profiling: options.profiling })
     }
 
     /// Makes the event of a command that was just submitted, and sends it on its way.
@@ -73,7 +77,7 @@ impl ClQueue {
         event: Handle,
     ) -> Result<Box<dyn Event>, DriverError> {
         check(call, status)?;
-        let event = ClEvent::new(self.context.api, event, self.in_order);
+        let event = ClEvent::new(self.context.api, event, self.in_order, self.profiling);
         // A refusal here must not become an error, because the command is submitted and will run:
         // waiting for it flushes again, and tells.
         // SAFETY: the queue is alive.
@@ -319,6 +323,24 @@ impl Queue for ClQueue {
             }
             _ => unreachable!("memory of one context is all of one sort"),
         }
+    }
+
+    fn barrier(&self, after: &[&dyn Event]) -> Result<Box<dyn Event>, DriverError> {
+        const CALL: &str = "clEnqueueBarrierWithWaitList";
+        let _alive = exit::enter(CALL)?;
+        // On a queue in order an empty list says the same.
+        let waits = WaitList::new(after, self.in_order);
+        let mut event = std::ptr::null_mut();
+        // SAFETY: queue and events are alive and of one context.
+        let status = unsafe {
+            (self.context.api.clEnqueueBarrierWithWaitList)(
+                self.raw,
+                waits.count(),
+                waits.as_ptr(),
+                &raw mut event,
+            )
+        };
+        self.submitted(CALL, status, event)
     }
 
     fn wait(&self) -> Result<(), DriverError> {

@@ -89,6 +89,13 @@ pub(crate) const CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: u32 = 0x4202;
 
 pub(crate) const CL_EVENT_COMMAND_EXECUTION_STATUS: u32 = 0x11D3;
 pub(crate) const CL_COMPLETE: i32 = 0;
+pub(crate) const CL_RUNNING: i32 = 1;
+pub(crate) const CL_PROFILING_COMMAND_SUBMIT: u32 = 0x1281;
+pub(crate) const CL_PROFILING_COMMAND_START: u32 = 0x1282;
+pub(crate) const CL_PROFILING_COMMAND_END: u32 = 0x1283;
+
+/// What the driver calls when a command's status has changed.
+pub(crate) type EventCallback = extern "system" fn(Handle, i32, *mut c_void);
 
 /// `cl_buffer_region`.
 #[repr(C)]
@@ -191,6 +198,12 @@ entry_points! {
         fn clEnqueueCopyBuffer(
             Handle, Handle, Handle, usize, usize, usize, u32, *const Handle, *mut Handle,
         ) -> i32;
+        fn clEnqueueBarrierWithWaitList(Handle, u32, *const Handle, *mut Handle) -> i32;
+        fn clCreateUserEvent(Handle, *mut i32) -> Handle;
+        fn clSetUserEventStatus(Handle, i32) -> i32;
+        fn clSetEventCallback(Handle, i32, EventCallback, *mut c_void) -> i32;
+        fn clGetEventProfilingInfo(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
+        fn clRetainEvent(Handle) -> i32;
         fn clWaitForEvents(u32, *const Handle) -> i32;
         fn clGetEventInfo(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
         fn clReleaseEvent(Handle) -> i32;

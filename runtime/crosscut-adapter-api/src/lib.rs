@@ -16,8 +16,10 @@
 
 mod binaries;
 mod error;
+mod event;
 mod feature;
 mod info;
+mod latch;
 mod native;
 
 use std::any::Any;
@@ -27,8 +29,10 @@ use std::sync::Arc;
 
 pub use binaries::ProgramBinaries;
 pub use error::{Absence, DriverError, DriverErrorKind};
+pub use event::{Completed, Event, EventState, EventTimes, Promise, Promised};
 pub use feature::{Feature, Features};
 pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind, Limits};
+pub use latch::{Latch, promise_dropped};
 pub use native::{NativeEntry, NativeLaunch, NativeOutcome, NativePanic, NativeQueue, Slot};
 
 /// One driver interface, for example OpenCL.
@@ -73,6 +77,15 @@ pub trait Context: Send + Sync {
     /// # Errors
     /// The driver's refusal.
     fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError>;
+
+    /// Makes an event that completes when the runtime says so. Commands of any queue of this context
+    /// may wait for it.
+    ///
+    /// A promise that is dropped without being kept has its event fail.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    fn promise(&self) -> Result<Promised, DriverError>;
 
     /// Builds a program. `code` has one of the forms that [`DeviceInfo::code_forms`] lists.
     ///
@@ -152,6 +165,8 @@ pub enum QueueOrder {
 pub struct QueueOptions {
     /// How its commands may overlap.
     pub order: QueueOrder,
+    /// Whether its events tell [when they ran](Event::times).
+    pub profiling: bool,
 }
 
 /// The index space of a launch: 1 to 3 extents, the last one fastest.
@@ -278,6 +293,14 @@ pub trait Queue: Send + Sync {
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError>;
 
+    /// A command that does nothing but wait: for the events in `after`, or, if there are none, for
+    /// every command submitted to this queue so far. Commands submitted to this queue later start
+    /// only when it has completed; where an event in `after` fails, whether they do is open.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    fn barrier(&self, after: &[&dyn Event]) -> Result<Box<dyn Event>, DriverError>;
+
     /// Blocks until every command submitted so far has completed.
     ///
     /// # Errors
@@ -288,22 +311,4 @@ pub trait Queue: Send + Sync {
     fn as_native(&self) -> Option<&dyn NativeQueue> {
         None
     }
-}
-
-/// The completion of one command.
-pub trait Event: Send + Sync {
-    /// Whether the command has completed.
-    ///
-    /// # Errors
-    /// The driver's word that the command failed, or its refusal to answer.
-    fn is_complete(&self) -> Result<bool, DriverError>;
-
-    /// Blocks until the command has completed.
-    ///
-    /// # Errors
-    /// The driver's word that the command failed.
-    fn wait(&self) -> Result<(), DriverError>;
-
-    /// For the adapter to find its own type again.
-    fn as_any(&self) -> &dyn Any;
 }

@@ -81,8 +81,20 @@ impl Bench {
     /// # Errors
     /// The driver's refusal.
     pub fn new(context: Arc<dyn Context>, order: QueueOrder) -> Result<Self, String> {
-        let queue = context.create_queue(&QueueOptions { order }).map_err(text)?;
+        Self::made(context, &QueueOptions { order, ..QueueOptions::default() })
+    }
+
+    fn made(context: Arc<dyn Context>, options: &QueueOptions) -> Result<Self, String> {
+        let queue = context.create_queue(options).map_err(text)?;
         Ok(Self { context, queue: Arc::from(queue) })
+    }
+
+    /// Another queue on the same context, with these options.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn with(&self, options: QueueOptions) -> Result<Self, String> {
+        Self::made(Arc::clone(&self.context), &options)
     }
 
     /// Another queue on the same context.

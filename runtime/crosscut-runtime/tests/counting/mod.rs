@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crosscut_adapter_api::{
     Absence, Adapter, Backend, CodeForm, Context, Device, DeviceInfo, DriverError, Memory,
-    MemoryKind, Program, ProgramBinaries, Queue, QueueOptions,
+    MemoryKind, Program, ProgramBinaries, Promised, Queue, QueueOptions,
 };
 
 #[derive(Clone)]
@@ -85,6 +85,10 @@ impl Context for Counted<dyn Context> {
 
     fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
         self.inner.create_queue(options)
+    }
+
+    fn promise(&self) -> Result<Promised, DriverError> {
+        self.inner.promise()
     }
 
     fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError> {

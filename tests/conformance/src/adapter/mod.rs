@@ -1,5 +1,6 @@
 //! What the traits of `crosscut-adapter-api` promise.
 
+mod barriers;
 mod copies;
 mod device_copies;
 mod drops;
@@ -21,6 +22,7 @@ pub const BEHAVIOURS: &[&[Behaviour]] = &[
     device_copies::BEHAVIOURS,
     ordering::BEHAVIOURS,
     events::BEHAVIOURS,
+    barriers::BEHAVIOURS,
     drops::BEHAVIOURS,
     threads::BEHAVIOURS,
     refusals::BEHAVIOURS,
