@@ -71,6 +71,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         // `Copy`, a supertrait of `DeviceCopy`, rules out anything to drop.
         unsafe impl ::crosscut::DeviceData for #name {
             type Host = Self;
+            type Element = Self;
             const ATOMIC_WIDTH: usize = 0;
         }
         // SAFETY: plain fields have no interior mutability.

@@ -1,13 +1,10 @@
 //! Launch options: what a command is told besides its arguments.
 
 use std::fmt;
-use std::mem::MaybeUninit;
 
-use crosscut_device::{DeviceData, DeviceGlobal};
+use crosscut_device::DeviceData;
 
-use crate::kernel::{
-    self, Direct, Element, KernelArg, Once, PerItem, Range, Single, Task, View, handle,
-};
+use crate::kernel::{self, Direct, Element, KernelArg, Once, PerItem, Range, Single, Task, View};
 use crate::{Buffer, Error, Event, Queue, Result};
 
 /// A command about to be submitted, made by [`Queue::launch`].
@@ -137,35 +134,6 @@ impl<'q> Launch<'q> {
         // SAFETY: all bytes were just written, and any are valid.
         unsafe { data.set_len(buffer.len()) };
         Ok(data)
-    }
-
-    /// [`Queue::read`], with these options.
-    ///
-    /// # Errors
-    /// As there, or what it waits for failed.
-    pub fn read<T: DeviceData, P>(self, global: &'static DeviceGlobal<T, P>) -> Result<T::Host> {
-        self.queue.outside_kernels()?;
-        let mut value = MaybeUninit::<T::Host>::uninit();
-        let (queue, target) = (self.queue.runtime(), value.as_mut_ptr().cast());
-        // SAFETY: there is room for a value, which is as large on the host.
-        unsafe { queue.read_global(handle(global), target, &self.after) }?;
-        // SAFETY: all bytes were just written, and any are valid.
-        Ok(unsafe { value.assume_init() })
-    }
-
-    /// [`Queue::write`], with these options.
-    ///
-    /// # Errors
-    /// As there, or what it waits for failed.
-    pub fn write<T: DeviceData, P>(
-        self,
-        global: &'static DeviceGlobal<T, P>,
-        value: &T::Host,
-    ) -> Result<Event> {
-        self.queue.outside_kernels()?;
-        let (queue, source) = (self.queue.runtime(), std::ptr::from_ref(value).cast());
-        // SAFETY: a value has its bytes, and any are valid for the global's type.
-        unsafe { queue.write_global(handle(global), source, &self.after) }
     }
 }
 

@@ -50,7 +50,9 @@
 //! # Ok::<(), crosscut::Error>(())
 //! ```
 //!
-//! Outside kernels the host uses [`Queue::read`] and [`Queue::write`].
+//! Outside kernels the host uses [`Queue::read`] and [`Queue::write`], [`Queue::copy_to`] and
+//! [`Queue::copy_from`] for parts. [`property`] has what can be said about a global in its type: a
+//! copy that this forbids does not compile.
 //!
 //! # Panics
 //!
@@ -63,11 +65,14 @@
 extern crate self as crosscut;
 
 mod buffer;
+mod copy;
+mod global;
 mod kernel;
 mod launch;
 mod queue;
 
 pub use buffer::Buffer;
+pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive};
 pub use crosscut_runtime::{
@@ -77,6 +82,8 @@ pub use crosscut_runtime::{
 pub use kernel::{KernelArg, Once, PerItem, Range, View};
 pub use launch::Launch;
 pub use queue::{Queue, devices};
+
+pub use crosscut_device::property;
 
 #[doc(hidden)]
 pub use crosscut_device::barrier;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, place};
+use crosscut_device::{DeviceCopy, DeviceData, place};
 use crosscut_runtime::Runtime;
 
 use crate::kernel::{KernelArg, Once, PerItem, Range, View, install_panic_hook};
@@ -141,37 +141,6 @@ impl Queue {
     /// the driver refuses.
     pub fn download<T: DeviceData>(&self, buffer: &Buffer<T>) -> Result<Vec<T::Host>> {
         self.launch().download(buffer)
-    }
-
-    /// The value of a device global; plain values for atomics. Waits for the kernels that write it.
-    ///
-    /// # Errors
-    /// A kernel panicked, or the driver refuses.
-    pub fn read<T: DeviceData, P>(&self, global: &'static DeviceGlobal<T, P>) -> Result<T::Host> {
-        self.launch().read(global)
-    }
-
-    /// Sets a device global on this queue's device. Waits for the kernels that use it.
-    ///
-    /// ```
-    /// use crosscut::prelude::*;
-    /// static LIMIT: DeviceGlobal<u32> = DeviceGlobal::new(10);
-    ///
-    /// let queue = Queue::new()?;
-    /// assert_eq!(queue.read(&LIMIT)?, 10);
-    /// queue.write(&LIMIT, &20)?;
-    /// assert_eq!(queue.read(&LIMIT)?, 20);
-    /// # Ok::<(), crosscut::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The driver's refusal.
-    pub fn write<T: DeviceData, P>(
-        &self,
-        global: &'static DeviceGlobal<T, P>,
-        value: &T::Host,
-    ) -> Result<Event> {
-        self.launch().write(global, value)
     }
 
     /// Runs `kernel` once for every index of `range`: `usize` or `[usize; D]` with `D` of 1 to 3.

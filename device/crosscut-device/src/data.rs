@@ -8,6 +8,7 @@ use core::sync::atomic;
 /// - Every pattern of bits, all zeros among them, is a valid value.
 /// - There is no padding, no pointer and no reference inside, and nothing to drop.
 /// - `Host` has the same size and the same meaning of every bit; its alignment is not larger.
+/// - The value is a sequence of `Element`s, and so is `Host` of their `Host`s.
 /// - `ATOMIC_WIDTH` is the size of the atomics it is made of, 0 if there is none.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot live in device memory",
@@ -17,6 +18,9 @@ use core::sync::atomic;
 pub unsafe trait DeviceData: Send + Sync + 'static {
     /// The same data as the host handles it: `[u32; 26]` for `[AtomicU32; 26]`.
     type Host: DeviceCopy;
+    /// What arrays of any rank are made of in the end: `AtomicU32` for `[[AtomicU32; 4]; 3]`. Itself
+    /// where it is no array.
+    type Element: DeviceData;
     /// The bytes of one atomic if this is made of atomics, otherwise 0.
     const ATOMIC_WIDTH: usize;
 }
@@ -50,6 +54,7 @@ macro_rules! plain {
         // SAFETY: a primitive number: any bits, no padding, no pointer, nothing to drop.
         unsafe impl DeviceData for $type {
             type Host = $type;
+            type Element = $type;
             const ATOMIC_WIDTH: usize = 0;
         }
         // SAFETY: a primitive number has no interior mutability.
@@ -64,6 +69,7 @@ macro_rules! atomics {
         // SAFETY: std gives the atomic the size and the bits of its plain type.
         unsafe impl DeviceData for atomic::$atomic {
             type Host = $plain;
+            type Element = Self;
             const ATOMIC_WIDTH: usize = size_of::<$plain>();
         }
         // SAFETY: an atomic of that many bytes.
@@ -79,6 +85,7 @@ atomics! {
 // SAFETY: an array has its elements' bits and no gaps between them, and so has the host's array.
 unsafe impl<T: DeviceData, const N: usize> DeviceData for [T; N] {
     type Host = [T::Host; N];
+    type Element = T::Element;
     const ATOMIC_WIDTH: usize = T::ATOMIC_WIDTH;
 }
 

@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ops::Deref;
 
+use crate::property::{FirstUse, Policy, Properties};
 use crate::{ByName, DeviceCopy, DeviceData, hooks, on_device, place};
 
 /// A global variable that kernels use; put it in a `static`.
@@ -15,25 +16,25 @@ use crate::{ByName, DeviceCopy, DeviceData, hooks, on_device, place};
 /// ([`get`](Self::get)), or, in a single task, by [`exclusive`](Self::exclusive).** The host reads
 /// and writes it through a queue.
 ///
-/// `P` is for properties; there are none yet.
+/// `P` is one of the [properties](crate::property) or a tuple of them.
 // The initial value lies directly behind the storage: the runtime finds it from the static's
 // address and the value's size alone. Both have one type, so there is no gap.
 #[repr(C)]
-pub struct DeviceGlobal<T: DeviceData, P = ()> {
+pub struct DeviceGlobal<T: DeviceData, P: Properties = ()> {
     storage: UnsafeCell<T>,
-    initial: T,
+    initial: <P::Policy as Policy>::Initial<T>,
     properties: PhantomData<fn() -> P>,
 }
 
 // SAFETY: the storage is shared only as atomics or as data that nobody writes meanwhile: kernels
 // write plain values through `exclusive`, host copies go through the runtime, and the runtime lets
 // neither run beside a kernel of the same context.
-unsafe impl<T: DeviceData, P> Sync for DeviceGlobal<T, P> {}
+unsafe impl<T: DeviceData, P: Properties> Sync for DeviceGlobal<T, P> {}
 
 /// Where a global's static is and what it holds: what the runtime needs to make an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GlobalDescription {
-    /// The static; the initial bytes are `size` behind it.
+    /// The static; the initial bytes are `size` behind it, unless `properties` say otherwise.
     pub address: *const u8,
     /// The bytes of its value.
     pub size: usize,
@@ -41,6 +42,8 @@ pub struct GlobalDescription {
     pub align: usize,
     /// [`DeviceData::ATOMIC_WIDTH`] of its value.
     pub atomic_width: usize,
+    /// [`Properties::BITS`].
+    pub properties: u64,
 }
 
 /// The same bits as the host's and as the device's type.
@@ -49,17 +52,46 @@ union Bits<T: DeviceData> {
     device: ManuallyDrop<T>,
 }
 
-impl<T: DeviceData, P> DeviceGlobal<T, P> {
+impl<T: DeviceData, P: Properties> DeviceGlobal<T, P> {
     /// A global that starts as all zeros. It takes no space in the program file.
     #[must_use]
     pub const fn zeroed() -> Self {
         // SAFETY: all zeros is a valid value of every `DeviceData`.
         let storage = unsafe { MaybeUninit::<T>::zeroed().assume_init() };
-        // SAFETY: as above.
-        let initial = unsafe { MaybeUninit::<T>::zeroed().assume_init() };
+        let initial = MaybeUninit::<<P::Policy as Policy>::Initial<T>>::zeroed();
+        // SAFETY: as above, or there are no bytes.
+        let initial = unsafe { initial.assume_init() };
         Self { storage: UnsafeCell::new(storage), initial, properties: PhantomData }
     }
 
+    /// What the runtime needs to know.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn description(&'static self) -> GlobalDescription {
+        GlobalDescription {
+            address: core::ptr::from_ref(self).cast(),
+            size: size_of::<T>(),
+            align: align_of::<T>(),
+            atomic_width: T::ATOMIC_WIDTH,
+            properties: P::BITS,
+        }
+    }
+
+    /// This device's and context's instance.
+    #[inline(always)]
+    #[track_caller]
+    fn address(&self) -> *const T {
+        let global: *const u8 = core::ptr::from_ref(self).cast();
+        if on_device() {
+            let (size, align) = (size_of::<T>() as u64, align_of::<T>() as u64);
+            hooks::__crosscut_global_address(global, size, align, P::BITS).cast()
+        } else {
+            place::host_storage(global, size_of::<T>(), align_of::<T>(), P::BITS).cast()
+        }
+    }
+}
+
+impl<T: DeviceData, P: Properties<Policy = FirstUse>> DeviceGlobal<T, P> {
     /// A global that starts with `value`; for atomics the plain values: `new([0, 1])`.
     #[must_use]
     pub const fn new(value: T::Host) -> Self {
@@ -75,34 +107,9 @@ impl<T: DeviceData, P> DeviceGlobal<T, P> {
         // SAFETY: by `DeviceData`'s contract both types have the same bits and any are valid.
         ManuallyDrop::into_inner(unsafe { bits.device })
     }
-
-    /// What the runtime needs to know.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn description(&'static self) -> GlobalDescription {
-        GlobalDescription {
-            address: core::ptr::from_ref(self).cast(),
-            size: size_of::<T>(),
-            align: align_of::<T>(),
-            atomic_width: T::ATOMIC_WIDTH,
-        }
-    }
-
-    /// This device's and context's instance.
-    #[inline(always)]
-    #[track_caller]
-    fn address(&self) -> *const T {
-        let global: *const u8 = core::ptr::from_ref(self).cast();
-        if on_device() {
-            hooks::__crosscut_global_address(global, size_of::<T>() as u64, align_of::<T>() as u64)
-                .cast()
-        } else {
-            place::host_storage(global, size_of::<T>(), align_of::<T>()).cast()
-        }
-    }
 }
 
-impl<T: DeviceCopy, P> DeviceGlobal<T, P> {
+impl<T: DeviceCopy, P: Properties> DeviceGlobal<T, P> {
     /// A copy of the value, inside a kernel.
     ///
     /// # Panics
@@ -124,7 +131,7 @@ impl<T: DeviceCopy, P> DeviceGlobal<T, P> {
     }
 }
 
-impl<T: ByName, P> Deref for DeviceGlobal<T, P> {
+impl<T: ByName, P: Properties> Deref for DeviceGlobal<T, P> {
     type Target = T;
 
     /// The atomics, inside a kernel.
@@ -140,18 +147,18 @@ impl<T: ByName, P> Deref for DeviceGlobal<T, P> {
     }
 }
 
-impl<T: DeviceData, P> fmt::Debug for DeviceGlobal<T, P> {
+impl<T: DeviceData, P: Properties> fmt::Debug for DeviceGlobal<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceGlobal").finish_non_exhaustive()
     }
 }
 
 /// A plain global lent to one single task: see [`DeviceGlobal::exclusive`].
-pub struct Exclusive<T: DeviceCopy, P: 'static = ()> {
+pub struct Exclusive<T: DeviceCopy, P: Properties = ()> {
     global: &'static DeviceGlobal<T, P>,
 }
 
-impl<T: DeviceCopy, P> Exclusive<T, P> {
+impl<T: DeviceCopy, P: Properties> Exclusive<T, P> {
     /// The global.
     #[doc(hidden)]
     #[must_use]
@@ -160,7 +167,7 @@ impl<T: DeviceCopy, P> Exclusive<T, P> {
     }
 }
 
-impl<T: DeviceCopy, P> fmt::Debug for Exclusive<T, P> {
+impl<T: DeviceCopy, P: Properties> fmt::Debug for Exclusive<T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Exclusive").field(self.global).finish()
     }
@@ -208,6 +215,7 @@ mod tests {
             _: *const u8,
             size: usize,
             align: usize,
+            _: u64,
         ) -> Result<*const u8, String> {
             assert_eq!((size, align), (8, 8));
             Ok(data.cast())

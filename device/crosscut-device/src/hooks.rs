@@ -62,13 +62,14 @@ pub extern "C" fn __crosscut_global_size(_dimension: u32) -> u64 {
     only_on_a_device("__crosscut_global_size")
 }
 
-/// The storage of a device global, given the address of its static.
+/// The storage of a device global, given the address of its static and what its type says.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn __crosscut_global_address(
     _global: *const u8,
     _size: u64,
     _align: u64,
+    _properties: u64,
 ) -> *const u8 {
     only_on_a_device("__crosscut_global_address")
 }

@@ -5,6 +5,7 @@
 //! - [`on_device`]: whether this code runs on a device, known when the program is linked.
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
+//! - [`property`]: what host and device may do with a global, by type.
 //! - [`SpecConstant`]: a constant of kernels that each launch may set.
 //! - [`place`]: on the host, which context's instances the code of this thread sees.
 //!
@@ -14,6 +15,7 @@ mod data;
 mod global;
 pub mod hooks;
 pub mod place;
+pub mod property;
 mod side;
 mod spec_constant;
 

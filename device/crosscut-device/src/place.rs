@@ -8,8 +8,8 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 
 /// Finds the storage of a global in a context: data of the place, address of the static, size and
-/// alignment of its value.
-pub type Find = unsafe fn(*const (), *const u8, usize, usize) -> Result<*const u8, String>;
+/// alignment of its value, and its properties as bits.
+pub type Find = unsafe fn(*const (), *const u8, usize, usize, u64) -> Result<*const u8, String>;
 
 /// Where globals are found.
 #[derive(Clone, Copy, Debug)]
@@ -117,14 +117,19 @@ pub fn in_statics() -> bool {
 /// The storage of the global whose static is at `storage`, for the code this thread runs.
 #[inline(always)]
 #[track_caller]
-pub(crate) fn host_storage(storage: *const u8, size: usize, align: usize) -> *const u8 {
-    if in_statics() { storage } else { ask(storage, size, align) }
+pub(crate) fn host_storage(
+    storage: *const u8,
+    size: usize,
+    align: usize,
+    properties: u64,
+) -> *const u8 {
+    if in_statics() { storage } else { ask(storage, size, align, properties) }
 }
 
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn ask(storage: *const u8, size: usize, align: usize) -> *const u8 {
+fn ask(storage: *const u8, size: usize, align: usize, properties: u64) -> *const u8 {
     if STATE.get() == STATICS_AND_SETTINGS {
         return storage;
     }
@@ -132,7 +137,7 @@ fn ask(storage: *const u8, size: usize, align: usize) -> *const u8 {
         panic!("a device global is read outside a kernel: use queue.read(&GLOBAL)")
     };
     // SAFETY: whoever entered the place promised that `data` is what `find` expects.
-    match unsafe { find(data, storage, size, align) } {
+    match unsafe { find(data, storage, size, align, properties) } {
         Ok(found) => found,
         // A panic that formats nothing: this is linked with every kernel that names a global, only to
         // be found unreachable there, and the toolchain leaves out what `expect` would call.

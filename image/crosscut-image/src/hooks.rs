@@ -26,8 +26,9 @@ pub const GLOBAL_ID: &str = "__crosscut_global_id";
 /// `uint64_t (uint32_t dimension)`: the items of one dimension.
 pub const GLOBAL_SIZE: &str = "__crosscut_global_size";
 
-/// `const void *(const void *global, uint64_t size, uint64_t align)`: the storage of a device
-/// global, given the address of its static.
+/// `const void *(const void *global, uint64_t size, uint64_t align, uint64_t properties)`: the storage
+/// of a device global, given the address of its static. `properties` are bits of
+/// [`global_properties`](crate::global_properties).
 pub const GLOBAL_ADDRESS: &str = "__crosscut_global_address";
 
 /// `uint64_t (const void *constant, uint64_t offset, uint32_t width, uint64_t preset)`: `width` bytes of

@@ -2,6 +2,7 @@
 //!
 //! - [`hooks`]: the names by which device code asks for what only a device has; the toolchain
 //!   replaces them, the device crate defines their host twins.
+//! - [`global_properties`]: what a device global's type says about it, as bits.
 //! - [`Image`]: one piece of device code with what the runtime must know to launch it.
 //! - [`encode`] and [`decode`]: images as the bytes that travel inside a program.
 //! - [`spirv`]: a checked walk over SPIR-V, because drivers crash on what they do not expect.
@@ -10,6 +11,7 @@
 //! neither LLVM nor a driver is known here.
 
 mod codec;
+pub mod global_properties;
 pub mod hooks;
 mod model;
 mod property;
@@ -18,4 +20,6 @@ pub mod spirv;
 
 pub use codec::{DecodeError, FORMAT_VERSION, MAGIC, decode, encode};
 pub use model::{AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, SpecConstant, Target};
-pub use property::{DEVICE_GLOBALS, Property, PropertySet};
+pub use property::{
+    DEVICE_GLOBAL_LAYOUTS, DEVICE_GLOBALS, Property, PropertySet, device_global_value,
+};

@@ -102,8 +102,16 @@ pub struct Global {
     pub size: u64,
     /// Its alignment in bytes.
     pub align: u64,
+    /// Its properties: bits of [`global_properties`](crate::global_properties).
+    pub properties: u64,
+}
+
+impl Global {
     /// Whether it is a variable of the image itself rather than shared by all images of a device.
-    pub image_scope: bool,
+    #[must_use]
+    pub fn has_image_scope(&self) -> bool {
+        self.properties & crate::global_properties::IMAGE_SCOPE != 0
+    }
 }
 
 /// One piece of a specialization constant: constants of more than eight bytes have several.

@@ -2,7 +2,7 @@
 
 use crosscut_image::{
     AssumedKernel, DecodeError, FORMAT_VERSION, Global, Image, Kernel, MAGIC, PanicSite, Parameter,
-    Property, PropertySet, SpecConstant, Target, decode, encode,
+    Property, PropertySet, SpecConstant, Target, decode, encode, global_properties,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::option;
@@ -12,14 +12,17 @@ use xxhash_rust::xxh3::xxh3_64;
 const HEADER_SIZE: usize = 28;
 
 fn sample() -> Image {
-    let global = |id: &str, image_scope| Global {
+    let global = |id: &str, properties| Global {
         id: id.into(),
         display_name: format!("letters::{id}"),
         size: 104,
         align: 4,
-        image_scope,
+        properties,
     };
-    let globals = vec![global("COUNTS", false), global("HITS", true)];
+    let globals = vec![
+        global("COUNTS", global_properties::DEFAULT),
+        global("HITS", global_properties::IMAGE_SCOPE),
+    ];
     Image {
         target: Target::Spirv64,
         payload: vec![3, 2, 35, 7],
@@ -225,9 +228,9 @@ prop_compose! {
         display_name in any::<String>(),
         size in any::<u64>(),
         align in 0_u32..64,
-        image_scope in any::<bool>(),
+        properties in 0..=global_properties::ALL,
     ) -> Global {
-        Global { id, display_name, size, align: 1 << align, image_scope }
+        Global { id, display_name, size, align: 1 << align, properties }
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::Error;
 use crate::command::Command;
 
-/// The completion of one command. Dropping it does not cancel anything.
-#[derive(Clone)]
+/// The completion of one command. Dropping it does not cancel anything. The default one is that of
+/// a command that had nothing to do.
+#[derive(Clone, Default)]
 pub struct Event {
     /// `None` for a command that had nothing to do.
     command: Option<Arc<Command>>,

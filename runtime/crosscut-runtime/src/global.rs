@@ -2,18 +2,25 @@
 //!
 //! An instance is known by the static's address together with size and alignment, never by the
 //! address alone. Where native code runs in the default context the static's own storage is the
-//! instance; everywhere else it is an allocation that starts as the initial bytes behind it.
+//! instance; everywhere else it is an allocation that starts as the initial bytes behind it, or as
+//! the global's properties say.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crosscut_adapter_api::{self as adapter, MemoryKind};
+use crosscut_image::global_properties;
 
 use crate::Error;
 use crate::bytes;
 use crate::context::Context;
 use crate::memory::{Allocation, allocate};
+
+/// From this size on it pays to look whether the initial bytes are all zero: filling is faster than
+/// copying.
+const WORTH_A_LOOK: usize = 64 << 10;
 
 /// A device global, as the program that contains it describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +29,7 @@ pub struct GlobalHandle {
     size: usize,
     align: usize,
     atomic_width: usize,
+    properties: u64,
 }
 
 // SAFETY: it names a static of the program, which all threads may name.
@@ -30,10 +38,10 @@ unsafe impl Send for GlobalHandle {}
 unsafe impl Sync for GlobalHandle {}
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    address: usize,
-    size: usize,
-    align: usize,
+pub(crate) struct Key {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    pub(crate) align: usize,
 }
 
 /// Where a context keeps a global.
@@ -46,24 +54,63 @@ pub(crate) enum Instance {
     Empty,
 }
 
+/// One instance, from the moment somebody asks for it.
+#[derive(Default)]
+struct Slot {
+    made: OnceLock<Arc<Allocation>>,
+    /// Held while the initial bytes are on their way: nobody sees an instance without them, and
+    /// nobody who wants another global waits.
+    making: Mutex<()>,
+}
+
+/// Addresses of statics: close together, and chosen by no attacker.
+#[derive(Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(usize::from(byte));
+        }
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        // The multiplier spreads neighbours over the whole word; the rotation brings the high bits,
+        // the well mixed ones, to where the table looks.
+        self.0 = (self.0 ^ value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
+}
+
+type Map<V> = HashMap<Key, V, BuildHasherDefault<AddressHasher>>;
+
 /// The instances of one context.
 #[derive(Default)]
-pub(crate) struct Globals(Mutex<HashMap<Key, Arc<Allocation>>>);
+pub(crate) struct Globals(RwLock<Map<Arc<Slot>>>);
 
 /// Native instances of contexts that are gone. Code that ran there may have kept references to
 /// their atomics, so the memory is never freed; the same global of a later context takes it over.
-static RETIRED: Mutex<Option<HashMap<Key, Vec<Arc<Allocation>>>>> = Mutex::new(None);
+static RETIRED: Mutex<Option<Map<Vec<Arc<Allocation>>>>> = Mutex::new(None);
 
 impl GlobalHandle {
     /// Describes a global.
     ///
     /// # Safety
-    /// `address` is that of a static of at least `2 * size` bytes, aligned to `align`: the storage
-    /// and behind it the initial bytes, which never change. `atomic_width` is 0, or the storage is
-    /// made of atomics of that many bytes.
+    /// `address` is that of a static aligned to `align`: `size` bytes of storage and behind it,
+    /// unless `properties` have the bits `LAZY` or `NO_INIT`, as many initial bytes, which never
+    /// change. `atomic_width` is 0, or the storage is made of atomics of that many bytes.
     #[must_use]
-    pub unsafe fn new(address: *const u8, size: usize, align: usize, atomic_width: usize) -> Self {
-        Self { address, size, align, atomic_width }
+    pub unsafe fn new(
+        address: *const u8,
+        size: usize,
+        align: usize,
+        atomic_width: usize,
+        properties: u64,
+    ) -> Self {
+        Self { address, size, align, atomic_width, properties }
     }
 
     pub(crate) fn address(&self) -> *const u8 {
@@ -76,12 +123,27 @@ impl GlobalHandle {
         self.size
     }
 
+    pub(crate) fn align(&self) -> usize {
+        self.align
+    }
+
     pub(crate) fn atomic_width(&self) -> usize {
         self.atomic_width
     }
 
-    fn initial(&self) -> *const u8 {
-        self.address.wrapping_add(self.size)
+    pub(crate) fn has_image_scope(&self) -> bool {
+        self.properties & global_properties::IMAGE_SCOPE != 0
+    }
+
+    /// What an instance starts as.
+    pub(crate) fn beginning(&self) -> Beginning {
+        if self.properties & global_properties::NO_INIT != 0 {
+            Beginning::Anything
+        } else if self.properties & global_properties::LAZY != 0 {
+            Beginning::Zeros
+        } else {
+            Beginning::Bytes(self.address.wrapping_add(self.size))
+        }
     }
 
     fn key(&self) -> Key {
@@ -89,20 +151,47 @@ impl GlobalHandle {
     }
 }
 
+/// What an instance starts as.
+#[derive(Clone, Copy)]
+pub(crate) enum Beginning {
+    /// A copy of these bytes, as many as the global has.
+    Bytes(*const u8),
+    /// Zeros.
+    Zeros,
+    /// Whatever is there.
+    Anything,
+}
+
 impl Globals {
+    fn slot(&self, key: Key) -> Arc<Slot> {
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Arc::clone(known);
+        }
+        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(map.entry(key).or_default())
+    }
+
+    /// The instance, if it is there already.
+    fn made(&self, key: Key) -> Option<Arc<Allocation>> {
+        let map = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        map.get(&key)?.made.get().map(Arc::clone)
+    }
+
     /// Forgets the instances of statics that are no longer there.
     pub(crate) fn retain(&self, still_there: impl Fn(usize) -> bool) {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
         map.retain(|key, _| still_there(key.address));
     }
 
     /// Keeps native instances for ever: see [`RETIRED`].
     pub(crate) fn retire(&self) {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let mut retired = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
         let retired = retired.get_or_insert_default();
-        for (key, allocation) in map.drain() {
-            retired.entry(key).or_default().push(allocation);
+        for (key, slot) in map.drain() {
+            if let Some(allocation) = slot.made.get() {
+                retired.entry(key).or_default().push(Arc::clone(allocation));
+            }
         }
     }
 }
@@ -120,9 +209,13 @@ pub(crate) fn instance(
     if context.uses_statics() {
         return Ok(Instance::Static);
     }
-    // Held while the initial bytes are on their way: nobody sees an instance without them.
-    let mut map = context.inner().globals.0.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = map.get(&global.key()) {
+    let globals = &context.inner().globals;
+    if let Some(known) = globals.made(global.key()) {
+        return Ok(Instance::Allocated(known));
+    }
+    let slot = globals.slot(global.key());
+    let _making = slot.making.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = slot.made.get() {
         return Ok(Instance::Allocated(Arc::clone(known)));
     }
     let made = if context.is_native() {
@@ -135,15 +228,40 @@ pub(crate) fn instance(
             ));
         };
         let made = allocate(context, MemoryKind::Device, size, global.align)?;
-        let failed = |error| Error::driver("initialising a device global", error);
-        // SAFETY: the initial bytes are there and never change (see `GlobalHandle::new`), and the
-        // allocation lives on: both until the wait below has returned.
-        let event = unsafe { queue.write(made.memory(), 0, global.initial(), size, &[]) };
-        event.map_err(failed)?.wait().map_err(failed)?;
+        begin(&made, global, queue, size)?;
         made
     };
-    map.insert(global.key(), Arc::clone(&made));
-    Ok(Instance::Allocated(made))
+    Ok(Instance::Allocated(Arc::clone(slot.made.get_or_init(|| made))))
+}
+
+/// Brings the first bytes of a new instance.
+fn begin(
+    made: &Arc<Allocation>,
+    global: GlobalHandle,
+    queue: &dyn adapter::Queue,
+    size: NonZeroUsize,
+) -> Result<(), Error> {
+    let failed = |error| Error::driver("initialising a device global", error);
+    let memory = made.memory();
+    let event = match global.beginning() {
+        Beginning::Anything => return Ok(()),
+        Beginning::Bytes(bytes) if !(size.get() >= WORTH_A_LOOK && is_zero(bytes, size)) => {
+            // SAFETY: the initial bytes are there and never change (see `GlobalHandle::new`), and
+            // the allocation lives on: both until the wait below has returned.
+            unsafe { queue.write(memory, 0, bytes, size, &[]) }
+        }
+        // SAFETY: the allocation lives on until the wait below has returned.
+        Beginning::Zeros | Beginning::Bytes(_) => unsafe { queue.fill(memory, 0, &[0], size, &[]) },
+    };
+    event.map_err(failed)?.wait().map_err(failed)
+}
+
+/// Whether all initial bytes of a global, as many as its size, are zero.
+fn is_zero(bytes: *const u8, size: NonZeroUsize) -> bool {
+    // SAFETY: by `GlobalHandle::new` the bytes are there and never change.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes, size.get()) };
+    let (chunks, rest) = bytes.as_chunks::<64>();
+    rest.iter().all(|&byte| byte == 0) && chunks.iter().all(|chunk| *chunk == [0; 64])
 }
 
 fn native_instance(
@@ -169,10 +287,34 @@ fn native_instance(
     // Whoever kept a reference to a retired instance uses it as atomics, whose alignment is their
     // size; a fresh one is known to nobody, so the width matters to nobody either.
     let width = global.align.min(8);
-    // SAFETY: source and target have `size` bytes, which is a multiple of the alignment and so of
-    // the width; the source never changes, the target is used through atomics at most.
-    unsafe { bytes::store(global.initial(), target.as_ptr(), size.get(), width) };
+    // SAFETY: the target has `size` bytes, a multiple of the alignment and so of the width, and is
+    // used through atomics at most.
+    unsafe { store_beginning(global, target.as_ptr(), width) };
     Ok(made)
+}
+
+/// Writes what the global starts as; zeros where it may start as anything, because host code must not
+/// read bytes that nobody wrote.
+///
+/// # Safety
+/// `target` is writable for the global's size, and used by others as atomics of `width` bytes at
+/// most; 0 if nobody uses it.
+pub(crate) unsafe fn store_beginning(global: GlobalHandle, target: *mut u8, width: usize) {
+    match global.beginning() {
+        // SAFETY: the initial bytes are there and never change; the rest is the caller's promise.
+        Beginning::Bytes(source) => unsafe { bytes::store(source, target, global.size, width) },
+        Beginning::Zeros | Beginning::Anything => {
+            let mut done = 0;
+            while done < global.size {
+                const ZEROS: [u64; 512] = [0; 512];
+                let piece = size_of_val(&ZEROS).min(global.size - done);
+                let target = target.wrapping_add(done);
+                // SAFETY: inside the target; pieces begin and end at multiples of every width.
+                unsafe { bytes::store(ZEROS.as_ptr().cast(), target, piece, width) };
+                done += piece;
+            }
+        }
+    }
 }
 
 /// What native code of one launch sees of its context.
@@ -206,6 +348,7 @@ impl NativeScope<'_> {
         address: *const u8,
         size: usize,
         align: usize,
+        properties: u64,
     ) -> Result<*const u8, String> {
         if self.exclusives.contains(&address) {
             return Err(
@@ -213,7 +356,7 @@ impl NativeScope<'_> {
             );
         }
         // SAFETY: passed on. The width plays no part in finding it.
-        let global = unsafe { GlobalHandle::new(address, size, align, 0) };
+        let global = unsafe { GlobalHandle::new(address, size, align, 0, properties) };
         match instance(self.context, global, None).map_err(|error| error.to_string())? {
             Instance::Static | Instance::Empty => Ok(address),
             Instance::Allocated(allocation) => match allocation.memory().host_address() {

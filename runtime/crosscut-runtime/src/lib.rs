@@ -25,6 +25,7 @@ mod device;
 mod error;
 mod event;
 mod global;
+mod global_copy;
 mod launch;
 mod memory;
 mod panic;

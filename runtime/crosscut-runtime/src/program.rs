@@ -309,7 +309,7 @@ fn global_handle(found: &Found, index: u32) -> Result<GlobalHandle, Error> {
     let Some(global) = found.image.globals.get(index as usize) else {
         return Err(refused(format!("corrupt device image: there is no global {index}")));
     };
-    if global.image_scope {
+    if global.has_image_scope() {
         return Err(refused(format!(
             "`{}` has image scope, which is not supported yet",
             global.display_name
@@ -323,7 +323,7 @@ fn global_handle(found: &Found, index: u32) -> Result<GlobalHandle, Error> {
         return Err(refused(format!("`{}` is not in the host program", global.display_name)));
     };
     // SAFETY: the link step registered this address as that of a device global with this id, and
-    // wrote down the size and alignment that the program itself handed to the access hook; device
-    // globals have their initial bytes behind the storage. No width is needed here.
-    Ok(unsafe { GlobalHandle::new(address, size, align, 0) })
+    // wrote down the size, alignment and properties that the program itself handed to the access
+    // hook; device globals have the initial bytes that these promise. No width is needed here.
+    Ok(unsafe { GlobalHandle::new(address, size, align, 0, global.properties) })
 }

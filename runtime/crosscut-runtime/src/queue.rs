@@ -14,7 +14,6 @@ use crate::command::{Access, Command, Origin, Outcome};
 use crate::context::Context;
 use crate::dependency;
 use crate::event::Event;
-use crate::global::{self, GlobalHandle, Instance};
 use crate::memory::{Allocation, Buffer};
 
 /// So many commands may wait to be told about before the finished ones are looked for.
@@ -166,71 +165,6 @@ impl Queue {
         self.read_allocation(allocation, target, size, after)
     }
 
-    /// Copies a global's value to `target`, after `after`, and waits for it.
-    ///
-    /// # Errors
-    /// No memory for its instance; the driver's refusal; a kernel panicked.
-    ///
-    /// # Safety
-    /// `global.size()` bytes are writable at `target`.
-    pub unsafe fn read_global(
-        &self,
-        global: GlobalHandle,
-        target: *mut u8,
-        after: &[Event],
-    ) -> Result<(), Error> {
-        let instance = global::instance(&self.context, global, Some(&*self.adapter))?;
-        if let Some(source) = native_address(&self.context, global, &instance) {
-            dependency::wait_all(after)?;
-            let _kernels =
-                self.context.native_lock().read().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: the instance and the target have `size` bytes. Whoever writes a plain global
-            // holds the lock for writing; atomics are read as such.
-            unsafe { bytes::load(source, target, global.size(), global.atomic_width()) };
-            return self.settle_pending();
-        }
-        match (instance, NonZeroUsize::new(global.size())) {
-            (Instance::Allocated(allocation), Some(size)) => {
-                self.read_allocation(&allocation, target, size, after)
-            }
-            _ => {
-                dependency::wait_all(after)?;
-                self.settle_pending()
-            }
-        }
-    }
-
-    /// Copies `source` to a global, after `after`, and waits for it.
-    ///
-    /// # Errors
-    /// No memory for its instance; the driver's refusal.
-    ///
-    /// # Safety
-    /// `global.size()` bytes, a value of its type, are readable at `source`.
-    pub unsafe fn write_global(
-        &self,
-        global: GlobalHandle,
-        source: *const u8,
-        after: &[Event],
-    ) -> Result<Event, Error> {
-        let instance = global::instance(&self.context, global, Some(&*self.adapter))?;
-        if let Some(target) = native_address(&self.context, global, &instance) {
-            dependency::wait_all(after)?;
-            let _alone = self.context.native_lock().write().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: the instance and the source have `size` bytes. No kernel of this context runs
-            // while the lock is held; whoever kept a reference uses atomics.
-            unsafe { bytes::store(source, target, global.size(), global.atomic_width()) };
-            return Ok(Event::nothing());
-        }
-        if let (Instance::Allocated(allocation), Some(size)) =
-            (instance, NonZeroUsize::new(global.size()))
-        {
-            self.write_allocation(&allocation, source, size, after)?;
-            return Ok(Event::nothing());
-        }
-        self.nothing_after(after)
-    }
-
     fn read_allocation(
         &self,
         allocation: &Arc<Allocation>,
@@ -273,7 +207,7 @@ impl Queue {
     }
 
     /// Blocks until a copy has ended, before the caller gets its memory back.
-    fn wait_for_copy(&self, command: &Arc<Command>) -> Result<(), DriverError> {
+    pub(crate) fn wait_for_copy(&self, command: &Arc<Command>) -> Result<(), DriverError> {
         command.event.wait().inspect_err(|_| {
             // The wait may have failed and not the copy: the whole queue is the next thing to ask.
             let _ = self.adapter.wait();
@@ -325,7 +259,7 @@ impl Queue {
     }
 
     /// Tells of the first panic that nobody has been told of. Later ones stay for the next call.
-    fn settle_pending(&self) -> Result<(), Error> {
+    pub(crate) fn settle_pending(&self) -> Result<(), Error> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(command) = pending.commands.front() {
             let told = match command.is_complete() {
@@ -361,17 +295,6 @@ impl Drop for Queue {
                 let _ = writeln!(std::io::stderr(), "crosscut: {error}");
             }
         }
-    }
-}
-
-/// Where native code finds the instance.
-fn native_address(context: &Context, global: GlobalHandle, instance: &Instance) -> Option<*mut u8> {
-    match instance {
-        Instance::Static => Some(global.address().cast_mut()),
-        Instance::Allocated(allocation) if context.is_native() => {
-            allocation.memory().host_address().map(|address| address.as_ptr())
-        }
-        _ => None,
     }
 }
 

@@ -16,3 +16,34 @@ fn every_hook_is_defined_under_its_name() {
     assert_eq!(defined, names::FUNCTIONS);
     assert!(!crosscut_device::on_device());
 }
+
+#[test]
+fn properties_are_the_same_bits_in_device_code_and_in_images() {
+    use crosscut_device::property::bits;
+    use crosscut_image::global_properties as image;
+    assert_eq!(
+        [
+            bits::IMAGE_SCOPE,
+            bits::HOST_READS,
+            bits::HOST_WRITES,
+            bits::INIT_REPROGRAM,
+            bits::INIT_RESET,
+            bits::CSR_OFF,
+            bits::CSR_ON,
+            bits::LAZY,
+            bits::NO_INIT,
+        ],
+        [
+            image::IMAGE_SCOPE,
+            image::HOST_READS,
+            image::HOST_WRITES,
+            image::INIT_REPROGRAM,
+            image::INIT_RESET,
+            image::CSR_OFF,
+            image::CSR_ON,
+            image::LAZY,
+            image::NO_INIT,
+        ]
+    );
+    assert_eq!(<() as crosscut_device::property::Properties>::BITS, image::DEFAULT);
+}

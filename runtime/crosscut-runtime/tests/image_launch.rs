@@ -89,7 +89,7 @@ fn globals_by_name_have_one_initialised_instance_per_context() {
     let apart = Queue::new(&device.create_context().unwrap()).unwrap();
     assert_eq!(read_global(&apart, global).unwrap(), 40);
     // SAFETY: the global has the 8 bytes of a `u64`.
-    unsafe { apart.write_global(global, std::ptr::from_ref(&7u64).cast(), &[]) }.unwrap();
+    unsafe { apart.copy_to_global(global, 0, std::ptr::from_ref(&7u64).cast(), 8, &[]) }.unwrap();
     launch(&apart, || 2, 1, &[]).unwrap();
     assert_eq!(read_global(&apart, global).unwrap(), 8);
     assert_eq!(read_global(&two, global).unwrap(), 42);

@@ -187,7 +187,10 @@ impl Lowering<'_> {
             self.emit(&body, &display_name, &entries.into_iter().flatten().collect::<Vec<_>>())?;
 
         let globals: Vec<Global> = used.iter().map(|global| describe(global)).collect();
-        let property_sets = PropertySet::device_globals(&globals).into_iter().collect();
+        let property_sets = PropertySet::device_globals(&globals)
+            .into_iter()
+            .chain(PropertySet::device_global_layouts(&globals))
+            .collect();
         Ok(Image {
             target: Target::Spirv64,
             payload,
@@ -315,6 +318,6 @@ fn describe(global: &UsedGlobal) -> Global {
         id,
         size: global.size,
         align: global.align,
-        image_scope: false,
+        properties: global.properties,
     }
 }

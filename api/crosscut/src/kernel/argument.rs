@@ -3,6 +3,7 @@
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
 
+use crosscut_device::property::Properties;
 use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, Exclusive, hooks};
 use crosscut_runtime::{Access, Binding, GlobalHandle, Slot, Source};
 
@@ -112,7 +113,11 @@ impl<'a> Bindings<'a> {
         });
     }
 
-    fn global<T: DeviceData, P>(&mut self, global: &'static DeviceGlobal<T, P>, access: Access) {
+    fn global<T: DeviceData, P: Properties>(
+        &mut self,
+        global: &'static DeviceGlobal<T, P>,
+        access: Access,
+    ) {
         self.list.push(Binding {
             source: Source::Global(handle(global)),
             access,
@@ -123,11 +128,13 @@ impl<'a> Bindings<'a> {
 }
 
 /// A global as the runtime knows it.
-pub(crate) fn handle<T: DeviceData, P>(global: &'static DeviceGlobal<T, P>) -> GlobalHandle {
+pub(crate) fn handle<T: DeviceData, P: Properties>(
+    global: &'static DeviceGlobal<T, P>,
+) -> GlobalHandle {
     let it = global.description();
-    // SAFETY: a `DeviceGlobal` has its storage first and the initial value directly behind it, and
-    // describes its own type; being `'static` it stays where it is.
-    unsafe { GlobalHandle::new(it.address, it.size, it.align, it.atomic_width) }
+    // SAFETY: a `DeviceGlobal` has its storage first and, unless its properties say otherwise, the
+    // initial value directly behind it, and describes its own type; being `'static` it stays there.
+    unsafe { GlobalHandle::new(it.address, it.size, it.align, it.atomic_width, it.properties) }
 }
 
 // SAFETY: no slots, no bindings.
@@ -370,7 +377,7 @@ unsafe impl<K, T: DeviceCopy> Shape<K> for Lent<T> {
     }
 }
 
-impl<K, T: DeviceCopy, P: 'static> KernelArg<K> for &'static DeviceGlobal<T, P> {
+impl<K, T: DeviceCopy, P: Properties> KernelArg<K> for &'static DeviceGlobal<T, P> {
     type Shape = Lent<T>;
 
     fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
@@ -421,7 +428,7 @@ unsafe impl<T: DeviceCopy> Shape<Once> for Owned<T> {
     }
 }
 
-impl<T: DeviceCopy, P: 'static> KernelArg<Once> for Exclusive<T, P> {
+impl<T: DeviceCopy, P: Properties> KernelArg<Once> for Exclusive<T, P> {
     type Shape = Owned<T>;
 
     fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>

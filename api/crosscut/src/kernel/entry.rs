@@ -139,11 +139,12 @@ unsafe fn find(
     address: *const u8,
     size: usize,
     align: usize,
+    properties: u64,
 ) -> core::result::Result<*const u8, String> {
     // SAFETY: the caller's promise.
     let scope = unsafe { &*data.cast::<NativeScope<'_>>() };
     // SAFETY: the caller's promise: a `DeviceGlobal` has its initial bytes behind the storage.
-    unsafe { scope.find(address, size, align) }
+    unsafe { scope.find(address, size, align, properties) }
 }
 
 /// Launches `body` over `range`, with what `launch` says.

@@ -3,7 +3,7 @@
 use super::DecodeError;
 use crate::{
     AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, Property, PropertySet,
-    SpecConstant, Target,
+    SpecConstant, Target, global_properties,
 };
 
 pub(super) const TARGET_SPIRV64: u8 = 1;
@@ -18,7 +18,7 @@ pub(super) const PARAMETER_PANIC_RECORD: u8 = 5;
 /// is checked against them before its list is allocated.
 mod least {
     pub(super) const IMAGE: usize = 1 + 8 + 5 * 8;
-    pub(super) const GLOBAL: usize = 2 * 8 + 8 + 8 + 1;
+    pub(super) const GLOBAL: usize = 2 * 8 + 3 * 8;
     pub(super) const KERNEL: usize = 8 + 2 * 8 + 1 + 4 + 3 * 8;
     pub(super) const PARAMETER: usize = 1 + 4;
     pub(super) const NUMBER: usize = 4;
@@ -79,12 +79,14 @@ impl<'a> Reader<'a> {
             let (what, expected) = ("a global's alignment", "not a power of two");
             return Err(DecodeError::Value { what, value: align, expected, offset });
         }
-        let image_scope = match self.tag("a global's scope", "neither 0 nor 1")? {
-            (0, _) => false,
-            (1, _) => true,
-            (_, unknown) => return Err(unknown),
-        };
-        Ok(Global { id, display_name, size, align, image_scope })
+        let offset = self.offset;
+        let properties = self.u64("a global's properties")?;
+        if properties & !global_properties::ALL != 0 {
+            let (what, expected) =
+                ("a global's properties", "with bits this runtime does not know");
+            return Err(DecodeError::Value { what, value: properties, expected, offset });
+        }
+        Ok(Global { id, display_name, size, align, properties })
     }
 
     fn kernel(&mut self, globals: usize) -> Result<Kernel> {

@@ -28,7 +28,7 @@ fn global(out: &mut Vec<u8>, global: &Global) {
     text(out, &global.display_name);
     out.extend_from_slice(&global.size.to_le_bytes());
     out.extend_from_slice(&global.align.to_le_bytes());
-    out.push(u8::from(global.image_scope));
+    out.extend_from_slice(&global.properties.to_le_bytes());
 }
 
 fn kernel(out: &mut Vec<u8>, kernel: &Kernel) {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use crosscut_adapter_mock::{Launch, Mock};
 use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
-use crosscut_image::{Global, Image, Kernel, PanicSite, Parameter, Target, encode};
+use crosscut_image::{
+    Global, Image, Kernel, PanicSite, Parameter, Target, encode, global_properties,
+};
 use crosscut_runtime::{
     __crosscut_register, Access, Binding, Buffer, Device, Error, Event, GlobalHandle,
     KernelDefinition, KernelLaunch, NativeLaunch, NativePanic, Queue, Runtime, Source,
@@ -68,7 +70,7 @@ pub(crate) fn image(kernels: Vec<Kernel>, payload: Vec<u8>) -> Image {
             display_name: "test::G".into(),
             size: 8,
             align: 8,
-            image_scope: false,
+            properties: global_properties::DEFAULT,
         }],
         spec_constants: vec![],
         panic_sites: vec![PanicSite {
@@ -109,7 +111,7 @@ fn leak(images: Vec<u8>, initial: u64) -> (*mut Descriptor, GlobalHandle) {
         objects_length: 1,
     }));
     // SAFETY: storage and initial bytes, 8 each, aligned to 8.
-    (descriptor, unsafe { GlobalHandle::new(address, 8, 8, 0) })
+    (descriptor, unsafe { GlobalHandle::new(address, 8, 8, 0, global_properties::DEFAULT) })
 }
 
 unsafe fn not_here(_: &NativeLaunch<'_>, _: Range<u64>) -> Result<(), NativePanic> {
@@ -189,7 +191,7 @@ pub(crate) fn download(queue: &Queue, buffer: &Buffer) -> Result<Vec<u64>, Error
 pub(crate) fn read_global(queue: &Queue, global: GlobalHandle) -> Result<u64, Error> {
     let mut value = 0u64;
     // SAFETY: the global has the 8 bytes of a `u64`.
-    unsafe { queue.read_global(global, (&raw mut value).cast(), &[]) }?;
+    unsafe { queue.copy_from_global(global, 0, (&raw mut value).cast(), global.size(), &[]) }?;
     Ok(value)
 }
 

@@ -52,6 +52,8 @@ pub(crate) struct UsedGlobal {
     pub(crate) size: u64,
     /// Its alignment in bytes.
     pub(crate) align: u64,
+    /// Its properties: bits of `crosscut_image::global_properties`.
+    pub(crate) properties: u64,
 }
 
 /// The device globals of a function: the statics whose addresses reach the hook, directly or by a
@@ -61,10 +63,12 @@ pub(crate) fn used_globals(function: &Item) -> Result<BTreeSet<UsedGlobal>, Stri
     for call in function.calls().filter(|call| is_hook(call, hooks::GLOBAL_ADDRESS)) {
         let size = call.number(1).ok_or("its size is not known")?;
         let align = call.number(2).ok_or("its alignment is not known")?;
+        let properties = call.number(3).ok_or("its properties are not known")?;
         let mut symbols = BTreeSet::new();
         let address = call.arguments.first().copied().unwrap_or_default();
         collect_symbols(function, address, &mut symbols, &mut BTreeSet::new())?;
-        globals.extend(symbols.into_iter().map(|symbol| UsedGlobal { symbol, size, align }));
+        let used = |symbol| UsedGlobal { symbol, size, align, properties };
+        globals.extend(symbols.into_iter().map(used));
     }
     Ok(globals)
 }

@@ -32,7 +32,7 @@ const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::GLOBAL_SIZE, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
     (
         hooks::GLOBAL_ADDRESS,
-        "declare noundef nonnull ptr @{}(ptr, i64, i64) nounwind willreturn memory(none)",
+        "declare noundef nonnull ptr @{}(ptr, i64, i64, i64) nounwind willreturn memory(none)",
     ),
     // Each call must keep saying which constant it reads: two of them may not become one that chooses.
     (

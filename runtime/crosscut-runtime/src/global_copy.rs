@@ -1,0 +1,369 @@
+//! Copies to and from device globals.
+//!
+//! Every copy is checked against the global's size before anything else happens: one that does not
+//! fit is `Invalid` and writes nothing.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, PoisonError};
+
+use crosscut_adapter_api::Location;
+
+use crate::bytes;
+use crate::command::{Access, Outcome};
+use crate::dependency;
+use crate::event::Event;
+use crate::global::{self, Beginning, GlobalHandle, Instance};
+use crate::memory::{Allocation, Buffer};
+use crate::queue::Queue;
+use crate::{Error, ErrorKind};
+
+/// At most so many bytes are repeated on the host before a fill goes to the device in pieces.
+const FILL_PIECE: usize = 1 << 20;
+
+/// Where the bytes of a global are, and how to get there.
+enum Reach {
+    /// There is nothing to copy.
+    Nowhere,
+    /// Native code has it here.
+    Host(*mut u8),
+    /// The device has it here.
+    Device(Arc<Allocation>),
+}
+
+impl Queue {
+    /// Copies `size` bytes at `source` to a global, from byte `offset` on, after `after`, and waits
+    /// for it.
+    ///
+    /// # Errors
+    /// They do not fit, or would cut an atomic in two; no memory for the instance; the driver's
+    /// refusal. Nothing is written then.
+    ///
+    /// # Safety
+    /// `size` bytes are readable at `source`, and any bytes are valid in the global.
+    pub unsafe fn copy_to_global(
+        &self,
+        global: GlobalHandle,
+        offset: usize,
+        source: *const u8,
+        size: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        check(global, offset, size)?;
+        let Some(size) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
+        match self.reach(global)? {
+            Reach::Nowhere => return self.nothing_after(after),
+            Reach::Host(target) => {
+                dependency::wait_all(after)?;
+                self.alone(|| {
+                    let target = target.wrapping_add(offset);
+                    // SAFETY: the range lies inside the instance, which was checked; the source has
+                    // as many bytes. No kernel of this context runs; whoever kept a reference to
+                    // the global uses atomics.
+                    unsafe { bytes::store(source, target, size.get(), global.atomic_width()) };
+                });
+            }
+            Reach::Device(allocation) => {
+                let after = self.dependencies(after)?;
+                let failed = |error| Error::driver("copying to a device global", error);
+                let uses = [(&allocation, Access::Write)];
+                let command = self.submit(&uses, after, Outcome::Settled, |after| {
+                    // SAFETY: the source is the caller's for the size, and the wait below comes
+                    // before it gets it back; the range was checked, the allocation is kept here.
+                    unsafe { self.adapter.write(allocation.memory(), offset, source, size, after) }
+                });
+                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
+            }
+        }
+        Ok(Event::nothing())
+    }
+
+    /// Copies `size` bytes of a global, from byte `offset` on, to `target`, after `after`, and waits
+    /// for it.
+    ///
+    /// # Errors
+    /// The global has not as many, or an atomic would be cut in two; no memory for the instance; the
+    /// driver's refusal; a kernel panicked.
+    ///
+    /// # Safety
+    /// `size` bytes are writable at `target`.
+    pub unsafe fn copy_from_global(
+        &self,
+        global: GlobalHandle,
+        offset: usize,
+        target: *mut u8,
+        size: usize,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        check(global, offset, size)?;
+        let Some(size) = NonZeroUsize::new(size) else {
+            dependency::wait_all(after)?;
+            return self.settle_pending();
+        };
+        match self.reach(global)? {
+            Reach::Nowhere => dependency::wait_all(after)?,
+            Reach::Host(source) => {
+                dependency::wait_all(after)?;
+                let lock = self.context().native_lock();
+                let _kernels = lock.read().unwrap_or_else(PoisonError::into_inner);
+                let source = source.wrapping_add(offset);
+                // SAFETY: the range lies inside the instance, which was checked, and the target has
+                // as many bytes. Whoever writes a plain global holds the lock for writing; atomics
+                // are read as such.
+                unsafe { bytes::load(source, target, size.get(), global.atomic_width()) };
+            }
+            Reach::Device(allocation) => {
+                let after = self.dependencies(after)?;
+                let writer = allocation.uses().last_write();
+                let failed = |error| Error::driver("copying from a device global", error);
+                let uses = [(&allocation, Access::Read)];
+                let command = self.submit(&uses, after, Outcome::Settled, |after| {
+                    // SAFETY: the target is the caller's for the size, and the wait below comes
+                    // before it gets it back; the range was checked, the allocation is kept here.
+                    unsafe { self.adapter.read(allocation.memory(), offset, target, size, after) }
+                });
+                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
+                // Whoever wrote it, on whichever queue, has completed: what it says comes first.
+                writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+            }
+        }
+        self.settle_pending()
+    }
+
+    /// Fills a global from byte `offset` on with `count` copies of `pattern`, after `after`.
+    ///
+    /// # Errors
+    /// As [`copy_to_global`](Self::copy_to_global).
+    pub fn fill_global(
+        &self,
+        global: GlobalHandle,
+        offset: usize,
+        pattern: &[u8],
+        count: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        let size = pattern.len().checked_mul(count).ok_or_else(|| beyond(global, offset, count))?;
+        check(global, offset, size)?;
+        let Some(whole) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
+        let same = pattern.iter().all(|byte| *byte == pattern[0]);
+        let pattern = if same { &pattern[..1] } else { pattern };
+        // What drivers take: see `adapter::Queue::fill`.
+        let simple = pattern.len().is_power_of_two()
+            && pattern.len() <= 128
+            && offset.is_multiple_of(pattern.len());
+        if simple && let Reach::Device(allocation) = self.reach(global)? {
+            let after = self.dependencies(after)?;
+            let uses = [(&allocation, Access::Write)];
+            let command = self.submit(&uses, after, Outcome::Settled, |after| {
+                // SAFETY: the range was checked; dropping the allocation waits for this command.
+                unsafe { self.adapter.fill(allocation.memory(), offset, pattern, whole, after) }
+            });
+            let failed = |error| Error::driver("filling a device global", error);
+            return command.map(Event::of).map_err(failed);
+        }
+        // Pieces of whole atomics, which are never wider than 8 bytes.
+        let unit = if pattern.len() == 1 { &[pattern[0]; 8][..] } else { pattern };
+        let piece = unit.repeat((FILL_PIECE / unit.len()).clamp(1, size.div_ceil(unit.len())));
+        let mut done = 0;
+        while done < size {
+            let part = piece.len().min(size - done);
+            // SAFETY: the piece has as many bytes; the caller's pattern is valid by its type.
+            unsafe { self.copy_to_global(global, offset + done, piece.as_ptr(), part, after) }?;
+            done += part;
+        }
+        Ok(Event::nothing())
+    }
+
+    /// Copies the first `size` bytes of a buffer to a global from byte `offset` on, after `after`.
+    ///
+    /// # Errors
+    /// As [`copy_to_global`](Self::copy_to_global); the buffer is too short or of another context.
+    pub fn copy_buffer_to_global(
+        &self,
+        global: GlobalHandle,
+        offset: usize,
+        buffer: &Buffer,
+        size: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        check(global, offset, size)?;
+        let Some(source) = self.part_of(buffer, size)? else { return self.nothing_after(after) };
+        match self.reach(global)? {
+            Reach::Nowhere => self.nothing_after(after),
+            Reach::Host(_) => {
+                let address = source.memory().host_address().ok_or_else(no_host_memory)?;
+                // SAFETY: the buffer has as many bytes, and is borrowed: who writes it does so as
+                // atomics, of which a copy may see old ones and new ones.
+                unsafe { self.copy_to_global(global, offset, address.as_ptr(), size, after) }
+            }
+            Reach::Device(target) => {
+                let target = (&target, offset);
+                self.copy_inside(target, (&source, 0), size, after)
+            }
+        }
+    }
+
+    /// Copies `size` bytes of a global from byte `offset` on to the beginning of a buffer, after
+    /// `after`.
+    ///
+    /// # Errors
+    /// As [`copy_from_global`](Self::copy_from_global); the buffer is too short or of another
+    /// context.
+    pub fn copy_global_to_buffer(
+        &self,
+        global: GlobalHandle,
+        offset: usize,
+        buffer: &mut Buffer,
+        size: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        check(global, offset, size)?;
+        let Some(target) = self.part_of(buffer, size)? else { return self.nothing_after(after) };
+        match self.reach(global)? {
+            Reach::Nowhere => self.nothing_after(after),
+            Reach::Host(_) => {
+                let address = target.memory().host_address().ok_or_else(no_host_memory)?;
+                // SAFETY: the buffer has as many bytes and is borrowed mutably.
+                unsafe { self.copy_from_global(global, offset, address.as_ptr(), size, after) }?;
+                Ok(Event::nothing())
+            }
+            Reach::Device(source) => self.copy_inside((&target, 0), (&source, offset), size, after),
+        }
+    }
+
+    /// Gives a global the value that it started with, after `after`.
+    ///
+    /// # Errors
+    /// As [`copy_to_global`](Self::copy_to_global).
+    pub fn reset_global(&self, global: GlobalHandle, after: &[Event]) -> Result<Event, Error> {
+        match (global.beginning(), self.reach(global)?) {
+            (_, Reach::Nowhere) => self.nothing_after(after),
+            (_, Reach::Host(target)) => {
+                dependency::wait_all(after)?;
+                self.alone(|| {
+                    // SAFETY: the instance has the global's size; no kernel of this context runs,
+                    // and whoever kept a reference uses atomics of that width.
+                    unsafe { global::store_beginning(global, target, global.atomic_width()) };
+                });
+                Ok(Event::nothing())
+            }
+            (Beginning::Bytes(source), Reach::Device(_)) => {
+                // SAFETY: the initial bytes are there, a value of the global's type.
+                unsafe { self.copy_to_global(global, 0, source, global.size(), after) }
+            }
+            (Beginning::Zeros | Beginning::Anything, Reach::Device(_)) => {
+                self.fill_global(global, 0, &[0], global.size(), after)
+            }
+        }
+    }
+
+    /// Where the device has a global, for those who hand the address to other software.
+    ///
+    /// # Errors
+    /// No memory for the instance, or the driver does not tell addresses.
+    pub fn global_address(&self, global: GlobalHandle) -> Result<u64, Error> {
+        let address = match self.reach(global)? {
+            Reach::Nowhere => Some(global.align() as u64),
+            Reach::Host(address) => Some(address.expose_provenance() as u64),
+            Reach::Device(allocation) => allocation.memory().device_address(),
+        };
+        address.ok_or_else(|| {
+            let device = &self.context().device().info().name;
+            Error::new(
+                ErrorKind::KernelNotSupported,
+                format!("the driver of `{device}` tells no addresses"),
+            )
+            .with_help("copy the global's value instead")
+        })
+    }
+
+    fn reach(&self, global: GlobalHandle) -> Result<Reach, Error> {
+        let context = self.context();
+        if global.has_image_scope() && !context.is_native() {
+            return Err(Error::new(
+                ErrorKind::KernelNotSupported,
+                "device globals with image scope are not supported on this device yet",
+            )
+            .with_help("leave `DeviceImageScope` out"));
+        }
+        Ok(match global::instance(context, global, Some(&*self.adapter))? {
+            Instance::Empty => Reach::Nowhere,
+            Instance::Static => Reach::Host(global.address().cast_mut()),
+            Instance::Allocated(allocation) => {
+                match (context.is_native(), allocation.memory().host_address()) {
+                    (true, Some(address)) => Reach::Host(address.as_ptr()),
+                    _ => Reach::Device(allocation),
+                }
+            }
+        })
+    }
+
+    /// Runs `copy` while no kernel of this native context does.
+    fn alone(&self, copy: impl FnOnce()) {
+        let lock = self.context().native_lock();
+        let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
+        copy();
+    }
+
+    /// The memory of a buffer of this context with at least `size` bytes; `None` for no bytes.
+    fn part_of(&self, buffer: &Buffer, size: usize) -> Result<Option<Arc<Allocation>>, Error> {
+        self.context().owns(buffer.context(), "the buffer")?;
+        if size > buffer.size() {
+            return Err(Error::invalid(
+                format!("{size} bytes between a device global and a buffer of {}", buffer.size()),
+                "copy less, or make a larger buffer",
+            ));
+        }
+        Ok(buffer.allocation().filter(|_| size > 0).cloned())
+    }
+
+    fn copy_inside(
+        &self,
+        target: (&Arc<Allocation>, usize),
+        source: (&Arc<Allocation>, usize),
+        size: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        let Some(size) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
+        let after = self.dependencies(after)?;
+        let uses = [(source.0, Access::Read), (target.0, Access::Write)];
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
+            let to = Location { memory: target.0.memory(), offset: target.1 };
+            let from = Location { memory: source.0.memory(), offset: source.1 };
+            // SAFETY: both ranges were checked, and lie in different allocations; dropping either
+            // waits for this command.
+            unsafe { self.adapter.copy(to, from, size, after) }
+        });
+        command.map(Event::of).map_err(|error| Error::driver("copying a device global", error))
+    }
+}
+
+fn no_host_memory() -> Error {
+    Error::invalid(
+        "native code on a device without host memory",
+        "report this as a bug of Crosscut",
+    )
+}
+
+/// Refuses a copy beyond the end, and one that cuts an atomic in two.
+fn check(global: GlobalHandle, offset: usize, size: usize) -> Result<(), Error> {
+    if offset.checked_add(size).is_none_or(|end| end > global.size()) {
+        return Err(beyond(global, offset, size));
+    }
+    let width = global.atomic_width();
+    if width > 1 && !(offset.is_multiple_of(width) && size.is_multiple_of(width)) {
+        return Err(Error::invalid(
+            format!(
+                "{size} bytes from byte {offset} of a device global cut an atomic of {width} bytes"
+            ),
+            "copy whole atomics",
+        ));
+    }
+    Ok(())
+}
+
+fn beyond(global: GlobalHandle, offset: usize, size: usize) -> Error {
+    Error::invalid(
+        format!("{size} bytes from byte {offset} of a device global of {} bytes", global.size()),
+        "copy less, or from further in front",
+    )
+}
