@@ -14,14 +14,8 @@ use crate::{Buffer, Error, Event, Launch, Result};
 /// `[[i32; 4]; 3]`, `u32` for `[AtomicU32; 26]`.
 pub type HostElement<T> = <<T as DeviceData>::Element as DeviceData>::Host;
 
-/// What elements are copied from: slices, arrays, vectors and buffers.
-pub trait CopySource<E>: source::Sealed<E> {}
-
-/// What elements are copied to: slices, arrays, vectors and buffers.
-pub trait CopyTarget<E>: target::Sealed<E> {}
-
-impl<E, S: source::Sealed<E>> CopySource<E> for S {}
-impl<E, S: target::Sealed<E>> CopyTarget<E> for S {}
+pub use source::CopySource;
+pub use target::CopyTarget;
 
 mod source {
     use super::{Buffer, DeviceCopy, DeviceData};
@@ -32,34 +26,37 @@ mod source {
         Buffer(&'a crosscut_runtime::Buffer, usize),
     }
 
+    /// What elements are copied from: slices, arrays, vectors and buffers.
     #[diagnostic::on_unimplemented(
         message = "elements of `{E}` cannot be copied from `{Self}`",
         label = "not a source of `{E}`",
         note = "a slice, array, vector or buffer of the innermost elements can: `&[7, 8]` for a global of `[[i32; 4]; 3]`"
     )]
-    pub trait Sealed<E> {
+    pub trait CopySource<E> {
+        /// Where they are.
+        #[doc(hidden)]
         fn place(&self) -> Place<'_, E>;
     }
 
-    impl<E: DeviceCopy> Sealed<E> for &[E] {
+    impl<E: DeviceCopy> CopySource<E> for &[E] {
         fn place(&self) -> Place<'_, E> {
             Place::Host(self)
         }
     }
 
-    impl<E: DeviceCopy, const N: usize> Sealed<E> for &[E; N] {
+    impl<E: DeviceCopy, const N: usize> CopySource<E> for &[E; N] {
         fn place(&self) -> Place<'_, E> {
             Place::Host(*self)
         }
     }
 
-    impl<E: DeviceCopy> Sealed<E> for &Vec<E> {
+    impl<E: DeviceCopy> CopySource<E> for &Vec<E> {
         fn place(&self) -> Place<'_, E> {
             Place::Host(self)
         }
     }
 
-    impl<T: DeviceData> Sealed<T::Host> for &Buffer<T> {
+    impl<T: DeviceData> CopySource<T::Host> for &Buffer<T> {
         fn place(&self) -> Place<'_, T::Host> {
             Place::Buffer(self.runtime(), self.len())
         }
@@ -75,34 +72,37 @@ mod target {
         Buffer(&'a mut crosscut_runtime::Buffer, usize),
     }
 
+    /// What elements are copied to: slices, arrays, vectors and buffers.
     #[diagnostic::on_unimplemented(
         message = "elements of `{E}` cannot be copied to `{Self}`",
         label = "not a target of `{E}`",
         note = "a mutable slice, array, vector or buffer of the innermost elements can: `&mut [0; 2]` for a global of `[[i32; 4]; 3]`"
     )]
-    pub trait Sealed<E> {
+    pub trait CopyTarget<E> {
+        /// Where they go.
+        #[doc(hidden)]
         fn place(&mut self) -> Place<'_, E>;
     }
 
-    impl<E: DeviceCopy> Sealed<E> for &mut [E] {
+    impl<E: DeviceCopy> CopyTarget<E> for &mut [E] {
         fn place(&mut self) -> Place<'_, E> {
             Place::Host(self)
         }
     }
 
-    impl<E: DeviceCopy, const N: usize> Sealed<E> for &mut [E; N] {
+    impl<E: DeviceCopy, const N: usize> CopyTarget<E> for &mut [E; N] {
         fn place(&mut self) -> Place<'_, E> {
             Place::Host(*self)
         }
     }
 
-    impl<E: DeviceCopy> Sealed<E> for &mut Vec<E> {
+    impl<E: DeviceCopy> CopyTarget<E> for &mut Vec<E> {
         fn place(&mut self) -> Place<'_, E> {
             Place::Host(self)
         }
     }
 
-    impl<T: DeviceData> Sealed<T::Host> for &mut Buffer<T> {
+    impl<T: DeviceData> CopyTarget<T::Host> for &mut Buffer<T> {
         fn place(&mut self) -> Place<'_, T::Host> {
             let len = self.len();
             Place::Buffer(self.runtime_mut(), len)
