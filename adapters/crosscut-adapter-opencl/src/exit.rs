@@ -7,6 +7,12 @@
 //! (the process's end frees more thoroughly) and all else is refused. Calls that other threads are
 //! in the middle of are let finish first.
 //!
+//! Some of a driver's handlers are younger than ours: its compiler registers them when it is first
+//! used, in the middle of a call. The main thread's thread locals go before any handler runs, so one
+//! of those does the same where the main thread has called us and is the one to end the process; and
+//! the handler is registered again after the first program. What is left is an `exit` from another
+//! thread during the very first build.
+//!
 //! Waiting for a command is not counted among those: it could hold up the end of the process for as
 //! long as the command takes.
 
@@ -43,8 +49,8 @@ extern "C" fn begin_exit() {
 
 /// Registers the handler, once for each `once`.
 ///
-/// To be called when a driver has been loaded, and again when it has made its first context: what
-/// drivers set up as late as that is torn down earlier.
+/// To be called when a driver has been loaded, and again when it has made its first context and built
+/// its first program: what drivers set up as late as that is torn down earlier.
 pub(crate) fn watch(once: &'static Once) {
     once.call_once(|| {
         // SAFETY: the handler only uses atomics and the clock, which may be done at any time, and
@@ -52,6 +58,37 @@ pub(crate) fn watch(once: &'static Once) {
         // if the handler had not been asked for.
         unsafe { atexit(begin_exit) };
     });
+}
+
+/// Begins the end when the main thread's thread locals go.
+struct OfMainThread;
+
+thread_local! {
+    static OF_MAIN_THREAD: OfMainThread = const { OfMainThread };
+}
+
+impl Drop for OfMainThread {
+    fn drop(&mut self) {
+        if is_main_thread() {
+            begin_exit();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_main_thread() -> bool {
+    unsafe extern "C" {
+        /// C's own, as above.
+        safe fn gettid() -> i32;
+    }
+    // The first thread of a process has its number.
+    u32::try_from(gettid()) == Ok(std::process::id())
+}
+
+/// Elsewhere nothing cheap tells: the handler alone must do.
+#[cfg(not(target_os = "linux"))]
+fn is_main_thread() -> bool {
+    false
 }
 
 /// Shows that the driver is there, and keeps it there until dropped.
@@ -65,6 +102,8 @@ impl Drop for Alive {
 
 /// The driver, if it may still be called: for releases, which then are not needed.
 pub(crate) fn driver() -> Option<Alive> {
+    // Gone already where a thread is ending, which is as good.
+    let _ = OF_MAIN_THREAD.try_with(|_| ());
     CALLS.fetch_add(1, Ordering::SeqCst);
     let alive = Alive(());
     (!EXITING.load(Ordering::SeqCst)).then_some(alive)

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind, Kernel, Program};
 
@@ -59,6 +59,7 @@ impl ClProgram {
     /// Builds a program that was created from code of whatever form.
     pub(crate) fn finish(program: ProgramHandle) -> Result<Self, DriverError> {
         const BUILD: &str = "clBuildProgram";
+        static FIRST_PROGRAM: Once = Once::new();
         let context = &program.context;
         let _alive = exit::enter(BUILD)?;
         // SAFETY: the program is alive, the device is its context's, the options are terminated,
@@ -73,6 +74,7 @@ impl ClProgram {
                 std::ptr::null_mut(),
             )
         };
+        exit::watch(&FIRST_PROGRAM);
         check(BUILD, status)
             .map_err(|refusal| DriverError { log: program.build_log(), ..refusal })?;
         Ok(Self(Arc::new(program)))

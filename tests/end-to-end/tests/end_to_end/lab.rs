@@ -98,6 +98,11 @@ impl Lab {
         built().join("crosscut").join(path)
     }
 
+    /// A file that plain cargo made.
+    pub(crate) fn built_by_cargo(&self, path: &str) -> PathBuf {
+        built().join(path)
+    }
+
     /// `cargo crosscut` with these arguments.
     pub(crate) fn crosscut(&self, workspace: Workspace, arguments: &[&str]) -> Run {
         let mut run = self.run(&self.command, workspace);

@@ -4,6 +4,7 @@
 
 mod absent;
 mod command;
+mod exits;
 mod images;
 mod input;
 mod lab;
