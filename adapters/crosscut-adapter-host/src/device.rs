@@ -64,6 +64,7 @@ fn features() -> Features {
         Feature::UsmShared,
         Feature::UsmSystem,
         Feature::OutOfOrderQueue,
+        Feature::QueueProfiling,
     ]
     .into_iter()
     .collect::<Features>()

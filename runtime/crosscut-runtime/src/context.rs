@@ -12,7 +12,7 @@ use crate::global::Globals;
 use crate::memory::{Allocation, allocate};
 use crate::program::Kernels;
 use crate::record::Records;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, trace};
 
 /// A device opened. Copies are the same context.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl Context {
             native_lock: RwLock::new(()),
             default,
             native: device.is_native(),
-            adapter,
+            adapter: trace::wrap(adapter, device),
             device: device.clone(),
         })))
     }

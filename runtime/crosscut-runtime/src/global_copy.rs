@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::global::{self, Beginning, GlobalHandle, Instance};
 use crate::memory::{Allocation, Buffer};
 use crate::queue::Queue;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, trace};
 
 /// At most so many bytes are repeated on the host before a fill goes to the device in pieces.
 const FILL_PIECE: usize = 1 << 20;
@@ -56,6 +56,7 @@ impl Queue {
                 dependency::wait_all(after)?;
                 self.alone(|| {
                     let target = target.wrapping_add(offset);
+                    let _span = trace::span("transfer", || format!("write {size} bytes"));
                     // SAFETY: the range lies inside the instance, which was checked; the source has
                     // as many bytes. No kernel of this context runs; whoever kept a reference to
                     // the global uses atomics.
@@ -106,6 +107,7 @@ impl Queue {
                 let lock = self.context().native_lock();
                 let _kernels = lock.read().unwrap_or_else(PoisonError::into_inner);
                 let source = source.wrapping_add(offset);
+                let _span = trace::span("transfer", || format!("read {size} bytes"));
                 // SAFETY: the range lies inside the instance, which was checked, and the target has
                 // as many bytes. Whoever writes a plain global holds the lock for writing; atomics
                 // are read as such.

@@ -17,7 +17,7 @@ use crate::panic::{KernelPanic, Space};
 use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
 use crate::record::Watch;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, trace};
 
 /// No extent may be larger: device code counts on it.
 const LARGEST_EXTENT: usize = i32::MAX as usize;
@@ -98,6 +98,7 @@ impl Queue {
         if size.contains(&0) {
             return self.nothing_after(launch.after);
         }
+        let _name = trace::name(|| (launch.definition.name)().to_owned());
         match self.adapter.as_native() {
             // SAFETY: the caller's promise is passed on.
             Some(native) => unsafe { self.launch_native(native, launch, space) },

@@ -35,6 +35,7 @@ mod record;
 mod registry;
 mod requirement;
 mod selector;
+mod trace;
 
 pub use cache::ProgramCache;
 pub use command::Access;

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::dependency;
 use crate::event::Event;
 use crate::memory::{Allocation, Buffer};
+use crate::trace;
 
 /// So many commands may wait to be told about before the finished ones are looked for.
 const FIRST_SWEEP: usize = 128;
@@ -153,6 +154,7 @@ impl Queue {
         if let (true, Some(source)) = (self.context.is_native(), allocation.memory().host_address())
         {
             dependency::wait_all(after)?;
+            let _span = trace::span("transfer", || format!("read {size} bytes"));
             // SAFETY: both have `size` bytes by the caller's promise and the check above. Native
             // kernels run while somebody lends the buffer to them: for writing not now, because
             // it is borrowed here; otherwise at most as atomics.
