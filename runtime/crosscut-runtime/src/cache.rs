@@ -20,8 +20,8 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use crosscut_adapter_api::{self as adapter, CodeForm, DriverError};
 use crosscut_image::Target;
@@ -57,6 +57,20 @@ impl ProgramCache {
     #[must_use]
     pub fn off() -> Self {
         Self(None)
+    }
+
+    /// The folder, if there is one.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.0.as_ref().map(Folder::path)
+    }
+
+    /// Whether programs can be kept there, by making the folder and a file in it.
+    ///
+    /// # Errors
+    /// What the file system says against it, or that everybody may write there.
+    pub fn check(&self) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), Folder::check)
     }
 
     /// A program of `code` and its kernel of this name, built or loaded.

@@ -39,6 +39,17 @@ struct Inner {
     context: OnceLock<Context>,
 }
 
+/// One driver interface, and what was found through it.
+#[derive(Clone, Debug)]
+pub struct BackendReport {
+    /// Which one.
+    pub backend: Backend,
+    /// Its devices, in the driver's order.
+    pub devices: Vec<Device>,
+    /// Why there are none.
+    pub absence: Option<Absence>,
+}
+
 /// Where a selector came from.
 struct Chosen {
     variable: &'static str,
@@ -100,10 +111,22 @@ impl Runtime {
                 return Ok(device.clone());
             }
         }
+        self.best(registry::has_images())
+    }
+
+    /// The same for a program that has images, whatever this one has.
+    ///
+    /// # Errors
+    /// As [`default_device`](Self::default_device).
+    pub fn default_device_for_images(&self) -> Result<Device, Error> {
+        self.best(true)
+    }
+
+    fn best(&self, has_images: bool) -> Result<Device, Error> {
         let mut refusal = None;
         let mut best: Option<(u8, Device)> = None;
         for device in self.devices()? {
-            match device.runs_this_program() {
+            match device.can_run(has_images) {
                 Ok(()) => {
                     let rank = device.rank();
                     if best.as_ref().is_none_or(|(known, _)| rank > *known) {
@@ -116,11 +139,29 @@ impl Runtime {
         match (best, refusal) {
             (Some((_, device)), _) => Ok(device),
             (None, Some(refusal)) => Err(refusal),
-            (None, None) => Err(Error::new(
-                ErrorKind::NoDevice,
-                format!("there is no device\n{}", self.overview()),
-            )),
+            (None, None) => Err(self.no_device()),
         }
+    }
+
+    fn no_device(&self) -> Error {
+        Error::new(ErrorKind::NoDevice, format!("there is no device\n{}", self.overview()))
+    }
+
+    /// Every driver interface with its devices, or why it has none; whatever the selector says.
+    #[must_use]
+    pub fn backends(&self) -> Vec<BackendReport> {
+        let report = |listed: &Listed| BackendReport {
+            backend: listed.adapter.backend(),
+            devices: listed.found().to_vec(),
+            absence: listed.devices().as_ref().err().cloned(),
+        };
+        self.adapters.iter().map(report).collect()
+    }
+
+    /// The environment variable that chooses devices, and what it says.
+    #[must_use]
+    pub fn selector(&self) -> Option<(&'static str, &str)> {
+        self.chosen.as_ref().map(|chosen| (chosen.variable, chosen.text.as_str()))
     }
 
     fn selected(&self, chosen: &Chosen) -> Result<Vec<Device>, Error> {
@@ -272,8 +313,9 @@ impl Device {
         self.info().code_forms.contains(&CodeForm::Native)
     }
 
-    /// Whether kernels of this program can run on it, as far as that is known without trying.
-    fn runs_this_program(&self) -> Result<(), Error> {
+    /// Whether kernels of a program with or without images can run on it, as far as that is known
+    /// without trying.
+    fn can_run(&self, has_images: bool) -> Result<(), Error> {
         let info = self.info();
         let name = format!("`{}` ({})", info.name, self.backend());
         if self.is_native() {
@@ -282,7 +324,7 @@ impl Device {
             let why = info.code_forms_note.as_deref().unwrap_or("it takes no code Crosscut makes");
             Err(Error::new(ErrorKind::NoDevice, format!("{name} cannot run kernels: {why}"))
                 .with_help("update its driver, or choose another device by CROSSCUT_DEVICE"))
-        } else if registry::has_images() {
+        } else if has_images {
             Ok(())
         } else {
             Err(Error::new(

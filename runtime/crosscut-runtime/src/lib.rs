@@ -41,10 +41,10 @@ pub use cache::ProgramCache;
 pub use command::Access;
 pub use context::Context;
 pub use crosscut_adapter_api::{
-    Backend, CodeForm, DeviceInfo, DeviceKind, Extent, Feature, Features, Limits, NativeEntry,
-    NativeLaunch, NativePanic, Slot,
+    Absence, Backend, CodeForm, DeviceInfo, DeviceKind, Extent, Feature, Features, Limits,
+    NativeEntry, NativeLaunch, NativePanic, Slot,
 };
-pub use device::{Device, Runtime};
+pub use device::{BackendReport, Device, Runtime};
 pub use error::{Error, ErrorKind};
 pub use event::Event;
 pub use global::{GlobalHandle, NativeScope};

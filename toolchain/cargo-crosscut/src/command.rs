@@ -15,7 +15,7 @@ use crosscut_link::variables;
 use serde::Deserialize;
 
 use crate::options::{self, Misuse, Options, Request};
-use crate::{environment, help, wrapper_setting};
+use crate::{doctor, environment, help, ls, wrapper_setting};
 
 /// cargo's own code for a command that did not work.
 const FAILED: u8 = 101;
@@ -24,20 +24,46 @@ const FAILED: u8 = 101;
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
     match options::read(words) {
         Ok(Request::Help) => print(help::TEXT),
+        Ok(Request::HelpFor(text)) => print(text),
+        Ok(Request::Ls(options)) => with_workspace_variables(words, || ls::run(&options)),
+        Ok(Request::Doctor) => with_workspace_variables(words, doctor::run),
         Ok(Request::Version) => print(concat!("cargo-crosscut ", env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Request::Run(options)) => match cargo_command(&options) {
-            Ok(command) => become_cargo(command),
+            Ok(mut command) => become_program(&mut command, "install Rust from https://rustup.rs"),
             Err(misuse) => refuse(&misuse),
         },
         Err(misuse) => refuse(&misuse),
     }
 }
 
-fn print(text: &str) -> ExitCode {
+pub(crate) fn print(text: &str) -> ExitCode {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// Runs `command` with the variables that the workspace's file sets. They must be there from the start
+/// of a process, so if some are not, this one begins again with them.
+fn with_workspace_variables(words: &[OsString], command: impl FnOnce() -> ExitCode) -> ExitCode {
+    let (Some(workspace), Ok(executable)) = (workspace(&Options::default()), env::current_exe())
+    else {
+        return command();
+    };
+    let mut again = Command::new(executable);
+    let set = |name: &OsStr| env::var_os(name).is_some();
+    if let Err(misuse) = environment::apply(&mut again, &workspace.workspace_root, set) {
+        return refuse(&misuse);
+    }
+    if again.get_envs().next().is_none() {
+        return command();
+    }
+    become_program(again.args(words), "mount /proc")
+}
+
+/// The directory that device builds of this folder's workspace go to.
+pub(crate) fn target_directory() -> Option<PathBuf> {
+    Some(workspace(&Options::default())?.target_directory.join("crosscut"))
 }
 
 fn refuse(misuse: &Misuse) -> ExitCode {
@@ -170,11 +196,11 @@ fn absolute(path: &Path) -> Result<PathBuf, Misuse> {
     })
 }
 
-/// Becomes cargo: output, exit status and signals are cargo's own.
-fn become_cargo(mut command: Command) -> ExitCode {
-    let error = std::os::unix::process::CommandExt::exec(&mut command);
+/// Becomes another program, cargo as a rule: output, exit status and signals are its own.
+fn become_program(command: &mut Command, help: &str) -> ExitCode {
+    let error = std::os::unix::process::CommandExt::exec(command);
     refuse(&Misuse {
         message: format!("cannot run `{}`: {error}", command.get_program().to_string_lossy()),
-        help: "install Rust from https://rustup.rs".into(),
+        help: help.into(),
     })
 }

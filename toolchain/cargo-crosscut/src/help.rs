@@ -12,6 +12,8 @@ Commands:
   bench      The same for benchmarks, then run them
   check, c   What `cargo check` does; device code is looked at when it is linked
   clean      Remove what these commands made
+  ls         List the devices that programs can use, and why there are no others
+  doctor     Look whether everything is there that these commands and programs need
 
 Options:
       --dump-after NAME  Write the device code as it is after this pass of the lowering, as text
@@ -25,6 +27,7 @@ have the folder `crosscut` in the target directory for their own.
 
 Environment of the programs that are made:
   CROSSCUT_DEVICE      Which device kernels run on: `host`, `opencl:gpu`, `opencl:cpu`
+  CROSSCUT_TRACE       A file for a timeline of what queues and devices did, for ui.perfetto.dev
   CROSSCUT_CACHE       `0`: do not keep what drivers compile for the next run
   CROSSCUT_CACHE_DIR   Where to keep it [default: `crosscut` in the user's folder for caches]
   CROSSCUT_CACHE_SIZE  How many bytes of it, with `K`, `M` or `G` if you like [default: 512M]
@@ -32,4 +35,5 @@ Environment of the programs that are made:
 Examples:
   cargo crosscut run --release --example letters
   CROSSCUT_DEVICE=opencl:cpu cargo crosscut test
+  cargo crosscut ls --verbose
 ";

@@ -1,37 +1,7 @@
-//! `cargo crosscut`: cargo, with device code.
-//!
-//! One program in four roles, told apart by the name it was started by (see
-//! [`crosscut_link::tools`]):
-//!
-//! 1. the command: runs cargo with our rustc wrapper and a target directory of its own;
-//! 2. in place of rustc: compiles each crate for the host, and where wanted for devices;
-//! 3. in place of the linker: makes the device images and links them in;
-//! 4. the lowering: LLVM in a process of its own, because it may end it.
+//! `cargo crosscut`.
 
-mod command;
-mod environment;
-mod help;
-mod options;
-mod wrapper_setting;
-
-use std::env;
-use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
-use crosscut_link::tools::Role;
-use crosscut_link::{linker, wrapper};
-
 fn main() -> ExitCode {
-    let words: Vec<OsString> = env::args_os().collect();
-    let name = words.first().map(Path::new).unwrap_or(Path::new(""));
-    match Role::of_program(name) {
-        Some(Role::RustcWrapper) => wrapper::run(&words),
-        Some(Role::Linker) => linker::run(&words),
-        Some(Role::Lower) => {
-            let job = words.get(1).map(Path::new).unwrap_or(Path::new(""));
-            crosscut_lower::child_main(job)
-        }
-        None => command::run(words.get(1..).unwrap_or_default()),
-    }
+    cargo_crosscut::main()
 }

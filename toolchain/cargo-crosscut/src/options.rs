@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use crate::{doctor, ls};
+
 /// What the user asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -29,6 +31,12 @@ pub(crate) enum Request {
     Version,
     /// To run cargo.
     Run(Options),
+    /// To list devices.
+    Ls(ls::Options),
+    /// To look whether all is there that is needed.
+    Doctor,
+    /// To be told about one of these two.
+    HelpFor(&'static str),
 }
 
 /// A command line that makes no sense: what is wrong, and what to do.
@@ -61,10 +69,12 @@ pub(crate) fn read(words: &[OsString]) -> Result<Request, Misuse> {
         Some("help" | "-h" | "--help") => return Ok(Request::Help),
         Some("-V" | "--version") => return Ok(Request::Version),
         Some(name) if SUBCOMMANDS.contains(&name) => {}
+        Some("ls") => return ls::read(rest),
+        Some("doctor") => return doctor::read(rest),
         _ => {
             return Err(Misuse {
                 message: format!("`{}` is not a command", subcommand.to_string_lossy()),
-                help: "say `build`, `run`, `test`, `bench`, `check` or `clean`; \
+                help: "say `build`, `run`, `test`, `bench`, `check`, `clean`, `ls` or `doctor`; \
                        `cargo crosscut --help` explains them"
                     .into(),
             });

@@ -28,6 +28,6 @@ mod providers;
 mod validate;
 
 pub use error::LowerError;
-pub use llvm::{LIBRARY_VARIABLE, LLVM_MAJOR, LoadError};
+pub use llvm::{LIBRARY_VARIABLE, LLVM_MAJOR, LoadError, find_llvm};
 pub use passes::{PASSES, is_pass};
 pub use process::{child_main, lower};

@@ -7,10 +7,14 @@ use crate::checkout::{cargo, output};
 /// The allowed edges inside the workspace, for code and build scripts. Tests may use more.
 ///
 /// What the table is for: compile time (`toolchain`) and run time (`runtime`, `adapters`, `api`) meet in
-/// `crosscut-image` only; adapters do not know one another; a program that uses `crosscut` builds
+/// `crosscut-image` only, and in the command that has something to do with both; adapters do not know one another; a program that uses `crosscut` builds
 /// without LLVM and without a driver.
 const EDGES: &[(&str, &[&str])] = &[
-    ("cargo-crosscut", &["crosscut-link", "crosscut-lower"]),
+    // The commands: above both, for `ls` and `doctor` list devices by the runtime that programs use.
+    (
+        "cargo-crosscut",
+        &["crosscut-adapters", "crosscut-link", "crosscut-lower", "crosscut-runtime"],
+    ),
     ("crosscut", &["crosscut-adapters", "crosscut-derive", "crosscut-device", "crosscut-runtime"]),
     ("crosscut-adapter-api", &[]),
     ("crosscut-adapter-host", &["crosscut-adapter-api"]),

@@ -48,6 +48,18 @@ impl Folder {
         &self.path
     }
 
+    /// Tries what [`put`](Self::put) will need.
+    pub(super) fn check(&self) -> io::Result<()> {
+        create_private(&self.path)?;
+        if !is_ours_alone(&self.path) {
+            return Err(io::Error::other("everybody may write there, so it is not used"));
+        }
+        let writer = RandomState::new().build_hasher().finish();
+        let trial = self.path.join(format!("check.{writer:016x}.{UNFINISHED}"));
+        open_private(&trial)?;
+        fs::remove_file(trial)
+    }
+
     pub(super) fn file(&self, key: &Key) -> PathBuf {
         self.path.join(key.to_string())
     }

@@ -3,4 +3,5 @@
 mod behaves_like_cargo;
 mod links_device_code;
 mod second_pass;
+mod tools;
 mod workspace;

@@ -169,7 +169,7 @@ impl Api {
     /// Loads LLVM and makes its code generators known.
     pub(crate) fn load() -> Result<Self, LoadError> {
         let (library, name) = open()?;
-        check_version(&library, &name)?;
+        version(&library, &name)?;
         for target in TARGETS {
             initialize(&library, target);
         }
@@ -207,7 +207,21 @@ fn open() -> Result<(Library, String), LoadError> {
     Err(LoadError::Missing { tried })
 }
 
-fn check_version(library: &Library, name: &str) -> Result<(), LoadError> {
+/// Looks for LLVM without making use of it: the library's name, and its version.
+///
+/// # Errors
+/// Why there is none that can be used.
+pub fn find_llvm() -> Result<(String, String), LoadError> {
+    let (library, name) = open()?;
+    let version = version(&library, &name)?;
+    let api = Api::from_library(library, &name)?;
+    // Its static tables are not made to be taken down.
+    std::mem::forget(api);
+    Ok((name, version))
+}
+
+/// The version, if it is the right one.
+fn version(library: &Library, name: &str) -> Result<String, LoadError> {
     let incomplete = || {
         // SAFETY: the symbol is only looked for.
         match unsafe { library.get::<TargetInitializer>(b"LLVMContextCreate\0") } {
@@ -223,11 +237,11 @@ fn check_version(library: &Library, name: &str) -> Result<(), LoadError> {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: the three pointers are to live integers of the type that the function writes.
     unsafe { get_version(&raw mut major, &raw mut minor, &raw mut patch) };
+    let found = format!("{major}.{minor}.{patch}");
     if major != LLVM_MAJOR {
-        let found = format!("{major}.{minor}.{patch}");
         return Err(LoadError::WrongMajor { library: name.into(), found });
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Makes one code generator known; a library built without it is left as it is.

@@ -14,7 +14,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::rc::Rc;
 
 pub(crate) use api::{Api, Ref};
-pub use api::{LIBRARY_VARIABLE, LLVM_MAJOR, LoadError};
+pub use api::{LIBRARY_VARIABLE, LLVM_MAJOR, LoadError, find_llvm};
 pub(crate) use module::{Linkage, Module};
 pub(crate) use target::TargetMachine;
 
