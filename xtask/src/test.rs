@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::checkout::{cargo, run as run_command};
+use crate::checkout::{cargo, root, run as run_command};
 use crate::steps::Steps;
 use crate::{Result, demo, setup, tidy};
 
@@ -25,13 +25,7 @@ pub(crate) fn run() -> Result {
     });
     steps.run("kernels on every device, debug", || kernels(&[]));
     steps.run("kernels on every device, release", || kernels(&["--release"]));
-    steps.run("the Rust API on OpenCL", || {
-        let tests = ["--test", "kernels", "--test", "globals", "--test", "panics"];
-        let mut command = crosscut_tests();
-        run_command(
-            command.args(["--package", "crosscut"]).args(tests).env("CROSSCUT_DEVICE", "opencl"),
-        )
-    });
+    steps.run("the Rust API on OpenCL", rust_api_on_opencl);
     steps.run("doc tests", || run_command(tests().args(["--workspace", "--doc"])));
     steps.run("documents", || {
         let doc = ["doc", "--package", "crosscut", "--no-deps"];
@@ -47,6 +41,28 @@ pub(crate) fn run() -> Result {
 /// taken from the user's cache.
 const TEST_VARIABLES: [(&str, &str); 2] =
     [("CROSSCUT_REQUIRE_OPENCL", "1"), ("CROSSCUT_CACHE", "0")];
+
+/// The tests of the Rust API that no device can run: kernels that only native code allows, and programs
+/// that do not compile.
+const NOT_ON_DEVICES: [&str; 2] = ["host_only", "compile_fail"];
+
+fn rust_api_on_opencl() -> Result {
+    let mut command = crosscut_tests();
+    command.args(["--package", "crosscut"]).env("CROSSCUT_DEVICE", "opencl");
+    let folder = root().join("api/crosscut/tests");
+    let unreadable = |error| format!("cannot read {}: {error}", folder.display());
+    for file in std::fs::read_dir(&folder).map_err(unreadable)? {
+        let file = file.map_err(unreadable)?.path();
+        if let (Some(name), Some("rs")) = (
+            file.file_stem().and_then(|name| name.to_str()),
+            file.extension().and_then(|extension| extension.to_str()),
+        ) && !NOT_ON_DEVICES.contains(&name)
+        {
+            command.args(["--test", name]);
+        }
+    }
+    run_command(&mut command)
+}
 
 /// The language suite, which compares devices in one process.
 fn kernels(profile: &[&str]) -> Result {
