@@ -1,6 +1,7 @@
 //! Kernels: what makes a closure run once per item, on a device and on the host.
 //!
 //! - `argument`: what may be passed, and how a kernel sees it.
+//! - `memory`, `grid`: buffers as arguments, with one and with more dimensions.
 //! - `range`: index spaces.
 //! - `body`: the three ways a closure is called.
 //! - `entry`: the functions the toolchain and the runtime call.
@@ -11,6 +12,8 @@
 mod argument;
 mod body;
 mod entry;
+mod grid;
+mod memory;
 mod native;
 mod range;
 mod tuple;
@@ -19,9 +22,14 @@ pub(crate) use argument::handle;
 pub use argument::{KernelArg, Once, PerItem, Shape};
 pub(crate) use body::{Direct, Element, Task};
 pub(crate) use entry::launch;
+pub use grid::{Grid, GridMut};
 pub(crate) use native::install_panic_hook;
 pub use range::Range;
+pub(crate) use range::Sealed;
 pub(crate) use range::Single;
+
+/// The index that a kernel over a range of type `R` gets.
+pub type ItemIndex<R> = <R as Sealed>::Item;
 
 /// How a kernel of kind `K` sees the argument `A`.
 pub type View<'k, A, K> = <<A as KernelArg<K>>::Shape as Shape<K>>::View<'k>;

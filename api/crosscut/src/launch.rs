@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crosscut_device::DeviceData;
-
-use crate::kernel::{self, Direct, Element, KernelArg, Once, PerItem, Range, Single, Task, View};
-use crate::{Buffer, Error, Event, Queue, Result};
+use crate::kernel::{
+    self, Direct, Element, ItemIndex, KernelArg, Once, PerItem, Range, Single, Task, View,
+};
+use crate::{BufferSliceMut, DeviceSliceMut, Event, Queue, Result};
 
 /// A command about to be submitted, made by [`Queue::launch`].
 ///
@@ -82,16 +82,19 @@ impl<'q> Launch<'q> {
     ///
     /// # Errors
     /// As there, or what it waits for failed.
-    pub fn for_each<T, A, F>(self, buffer: &mut Buffer<T>, arguments: A, kernel: F) -> Result<Event>
+    pub fn for_each<S, A, F>(self, elements: &mut S, arguments: A, kernel: F) -> Result<Event>
     where
-        T: DeviceData,
+        S: DeviceSliceMut,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(usize, &'k mut T, View<'k, A, PerItem>) + Copy + Send + 'static,
+        F: for<'k> Fn(ItemIndex<S::Items>, &'k mut S::Element, View<'k, A, PerItem>)
+            + Copy
+            + Send
+            + 'static,
     {
         self.queue.outside_kernels()?;
-        let range = buffer.len();
-        let arguments = (buffer, arguments);
-        kernel::launch::<usize, (&mut Buffer<T>, A), PerItem, Element<F>>(
+        let range = elements.items();
+        let arguments = (elements.as_slice_mut(), arguments);
+        kernel::launch::<S::Items, (BufferSliceMut<'_, S::Element>, A), PerItem, Element<F>>(
             &self,
             range,
             arguments,
@@ -110,30 +113,6 @@ impl<'q> Launch<'q> {
     {
         self.queue.outside_kernels()?;
         kernel::launch::<Single, A, Once, Task<F>>(&self, Single, arguments, Task(kernel))
-    }
-
-    /// [`Queue::download`], with these options.
-    ///
-    /// # Errors
-    /// As there, or what it waits for failed.
-    pub fn download<T: DeviceData>(self, buffer: &Buffer<T>) -> Result<Vec<T::Host>> {
-        self.queue.outside_kernels()?;
-        let mut data: Vec<T::Host> = Vec::new();
-        data.try_reserve_exact(buffer.len()).map_err(|_| {
-            Error::invalid(
-                format!("{} elements do not fit the host's memory beside the buffer", buffer.len()),
-                "use several smaller buffers",
-            )
-        })?;
-        let size = buffer.len() * size_of::<T>();
-        let target = data.as_mut_ptr().cast();
-        let queue = self.queue.runtime();
-        // SAFETY: the vector has room for `len` elements, which are as large on the host, and the
-        // width is that of the type.
-        unsafe { queue.read(buffer.runtime(), target, size, T::ATOMIC_WIDTH, &self.after) }?;
-        // SAFETY: all bytes were just written, and any are valid.
-        unsafe { data.set_len(buffer.len()) };
-        Ok(data)
     }
 }
 

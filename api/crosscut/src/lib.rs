@@ -65,11 +65,13 @@
 extern crate self as crosscut;
 
 mod buffer;
+mod copies;
 mod copy;
 mod global;
 mod kernel;
 mod launch;
 mod queue;
+mod slice;
 
 pub use buffer::Buffer;
 pub use copy::{CopySource, CopyTarget, HostElement};
@@ -79,9 +81,10 @@ pub use crosscut_runtime::{
     Backend, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, Feature,
     Features, KernelPanic, Limits,
 };
-pub use kernel::{KernelArg, Once, PerItem, Range, View};
+pub use kernel::{Grid, GridMut, ItemIndex, KernelArg, Once, PerItem, Range, View};
 pub use launch::Launch;
 pub use queue::{Queue, devices};
+pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
 
 pub use crosscut_device::property;
 

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use crosscut_device::{DeviceCopy, DeviceData, place};
 use crosscut_runtime::Runtime;
 
-use crate::kernel::{KernelArg, Once, PerItem, Range, View, install_panic_hook};
-use crate::{Buffer, Context, Device, Error, Event, Launch, Result};
+use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View, install_panic_hook};
+use crate::{Buffer, Context, Device, DeviceSliceMut, Error, Event, Launch, Result};
 
 /// The devices that `CROSSCUT_DEVICE` accepts; all without it.
 ///
@@ -116,10 +116,7 @@ impl Queue {
     pub fn upload<T: DeviceCopy>(&self, data: &[T]) -> Result<Buffer<T>> {
         self.outside_kernels()?;
         let mut buffer = Buffer::uninitialised(self.context(), data.len())?;
-        // SAFETY: a slice has its bytes, and nobody else knows the buffer yet.
-        unsafe {
-            self.queue.write(buffer.runtime_mut(), data.as_ptr().cast(), size_of_val(data), &[])
-        }?;
+        self.upload_into(&mut buffer, data)?;
         Ok(buffer)
     }
 
@@ -130,17 +127,9 @@ impl Queue {
     pub fn zeroed<T: DeviceData>(&self, len: usize) -> Result<Buffer<T>> {
         self.outside_kernels()?;
         let mut buffer = Buffer::uninitialised(self.context(), len)?;
-        self.queue.zero(buffer.runtime_mut())?;
+        // SAFETY: nobody else knows the buffer yet, and zeros are valid for all device data.
+        unsafe { self.queue.fill(buffer.whole_mut().region(), &[0], &[]) }?;
         Ok(buffer)
-    }
-
-    /// A copy of a buffer's elements; plain values for atomics. Waits for what writes the buffer.
-    ///
-    /// # Errors
-    /// A kernel panicked, the buffer is of another context, the host has no memory for a copy, or
-    /// the driver refuses.
-    pub fn download<T: DeviceData>(&self, buffer: &Buffer<T>) -> Result<Vec<T::Host>> {
-        self.launch().download(buffer)
     }
 
     /// Runs `kernel` once for every index of `range`: `usize` or `[usize; D]` with `D` of 1 to 3.
@@ -168,8 +157,8 @@ impl Queue {
         self.launch().parallel_for(range, arguments, kernel)
     }
 
-    /// Runs `kernel` once for every element of `buffer`, with its index, the element and the
-    /// arguments.
+    /// Runs `kernel` once for every element of a buffer or a part of one, with its index, the element
+    /// and the arguments.
     ///
     /// ```
     /// use crosscut::prelude::*;
@@ -184,18 +173,16 @@ impl Queue {
     ///
     /// # Errors
     /// As [`parallel_for`](Self::parallel_for).
-    pub fn for_each<T, A, F>(
-        &self,
-        buffer: &mut Buffer<T>,
-        arguments: A,
-        kernel: F,
-    ) -> Result<Event>
+    pub fn for_each<S, A, F>(&self, elements: &mut S, arguments: A, kernel: F) -> Result<Event>
     where
-        T: DeviceData,
+        S: DeviceSliceMut,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(usize, &'k mut T, View<'k, A, PerItem>) + Copy + Send + 'static,
+        F: for<'k> Fn(ItemIndex<S::Items>, &'k mut S::Element, View<'k, A, PerItem>)
+            + Copy
+            + Send
+            + 'static,
     {
-        self.launch().for_each(buffer, arguments, kernel)
+        self.launch().for_each(elements, arguments, kernel)
     }
 
     /// Runs `kernel` once. `&mut buffer` arrives as `&mut [T]`, `GLOBAL.exclusive()` as `&mut T`.

@@ -10,13 +10,15 @@ use crosscut_adapter_api::{
 use crate::bytes;
 use crate::command::{Access, Command, Outcome};
 use crate::dependency;
+use crate::detour::Place;
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
-use crate::memory::{Allocation, Buffer};
+use crate::memory::Allocation;
 use crate::panic::{KernelPanic, Space};
 use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
 use crate::record::Watch;
+use crate::region::{Bytes, Region};
 use crate::{Error, ErrorKind, trace};
 
 /// No extent may be larger: device code counts on it.
@@ -70,7 +72,9 @@ pub struct Binding<'a> {
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     /// In a buffer.
-    Buffer(&'a Buffer),
+    Buffer(Region<'a>),
+    /// Nowhere: the kernel is told the length and nothing else.
+    Nothing,
     /// In a device global.
     Global(GlobalHandle),
 }
@@ -109,8 +113,8 @@ impl Queue {
 
     fn check_bindings(&self, bindings: &[Binding<'_>]) -> Result<(), Error> {
         for (index, binding) in bindings.iter().enumerate() {
-            if let Source::Buffer(buffer) = binding.source {
-                self.context().owns(buffer.context(), "a buffer among the arguments")?;
+            if let Source::Buffer(region) = binding.source {
+                self.context().owns(region.buffer().context(), "a buffer among the arguments")?;
             }
             for other in &bindings[..index] {
                 let written = binding.access == Access::Write || other.access == Access::Write;
@@ -169,10 +173,10 @@ impl Queue {
         self.remember(&command);
         for binding in bindings {
             // Whoever reads what it wrote is told, on whichever queue.
-            if let (Source::Buffer(buffer), Access::Write) = (binding.source, binding.access)
-                && let Some(allocation) = buffer.allocation()
+            if let (Source::Buffer(region), Access::Write) = (binding.source, binding.access)
+                && let Some(bytes) = region.bytes()
             {
-                allocation.uses().note(Access::Write, &command);
+                bytes.allocation.uses().note(Access::Write, &command);
             }
         }
         Ok(Event::of(command))
@@ -181,15 +185,17 @@ impl Queue {
     /// Where native code finds an argument; never null, aligned even if it is empty.
     fn native_address(&self, binding: &Binding<'_>) -> Result<*mut u8, Error> {
         let address = match binding.source {
-            Source::Buffer(buffer) => buffer.allocation().and_then(|it| it.memory().host_address()),
+            Source::Buffer(region) => region.bytes().and_then(|bytes| bytes.host_address()),
+            Source::Nothing => None,
             Source::Global(global) => match global::instance(self.context(), global, None)? {
                 Instance::Static => return Ok(global.address().cast_mut()),
-                Instance::Allocated(allocation) => allocation.memory().host_address(),
+                Instance::Allocated(allocation) => {
+                    allocation.memory().host_address().map(|address| address.as_ptr())
+                }
                 Instance::Empty => None,
             },
         };
-        let dangling = std::ptr::without_provenance_mut(binding.align);
-        Ok(address.map_or(dangling, |address| address.as_ptr()))
+        Ok(address.unwrap_or(std::ptr::without_provenance_mut(binding.align)))
     }
 
     /// # Safety
@@ -207,7 +213,8 @@ impl Queue {
         // The sizes have been checked: their product fits.
         let items = space.extent.size.iter().product();
         let entry = kernel.entry(items, |slot| bindings.get(slot).map(|binding| binding.length));
-        let memories = self.memories(bindings, &kernel)?;
+        let mut places = self.places(bindings, &kernel)?;
+        let detours = self.make_detours(bindings, &mut places)?;
         // From here on the watch gives the record back, whatever happens.
         let watch = match entry.has_record {
             true => Some(Watch::new(
@@ -228,9 +235,12 @@ impl Queue {
             arguments.push(match parameter {
                 Bound::Captures { .. } | Bound::Length { .. } => Argument::Value(value),
                 Bound::Address { slot } => {
-                    let memory = memories.get(*slot).ok_or_else(|| unknown_slot(&kernel))?;
-                    let allocation = memory.as_deref().map_or_else(|| context.spare(), Ok)?;
-                    Argument::Memory { memory: allocation.memory(), offset: 0 }
+                    match places.get(*slot).ok_or_else(|| unknown_slot(&kernel))? {
+                        Some(Place { allocation, offset }) => {
+                            Argument::Memory { memory: allocation.memory(), offset: *offset }
+                        }
+                        None => Argument::Memory { memory: context.spare()?.memory(), offset: 0 },
+                    }
                 }
                 Bound::Global(allocation) => {
                     Argument::Memory { memory: allocation.memory(), offset: 0 }
@@ -245,8 +255,9 @@ impl Queue {
             });
         }
 
-        let bound = memories.iter().zip(bindings);
-        let bound = bound.filter_map(|(memory, binding)| Some((memory.as_ref()?, binding.access)));
+        let bound = places.iter().zip(bindings);
+        let bound = bound
+            .filter_map(|(place, binding)| Some((&place.as_ref()?.allocation, binding.access)));
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
         let uses: Vec<(&Arc<Allocation>, Access)> = bound.chain(hidden).collect();
         let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);
@@ -263,17 +274,24 @@ impl Queue {
         if entry.has_record {
             self.remember(&command);
         }
+        self.return_from_detours(detours, &command)?;
         Ok(Event::of(command))
     }
 
-    /// The allocation behind each binding; `None` where it is empty.
-    fn memories(
+    /// The memory behind each binding; `None` where it is empty.
+    fn places(
         &self,
         bindings: &[Binding<'_>],
         kernel: &Loaded,
-    ) -> Result<Vec<Option<Arc<Allocation>>>, Error> {
-        let memory = |binding: &Binding<'_>| match binding.source {
-            Source::Buffer(buffer) => Ok(buffer.allocation().cloned()),
+    ) -> Result<Vec<Option<Place>>, Error> {
+        let place = |binding: &Binding<'_>| match binding.source {
+            Source::Buffer(region) => {
+                Ok(region.bytes().map(|Bytes { allocation, offset, .. }| Place {
+                    allocation: Arc::clone(allocation),
+                    offset,
+                }))
+            }
+            Source::Nothing => Ok(None),
             Source::Global(global) => {
                 let by_name = kernel.statics.contains(&global.address().addr());
                 if by_name && binding.access == Access::Write {
@@ -286,12 +304,12 @@ impl Queue {
                     ));
                 }
                 match global::instance(self.context(), global, Some(&*self.adapter))? {
-                    Instance::Allocated(allocation) => Ok(Some(allocation)),
+                    Instance::Allocated(allocation) => Ok(Some(Place { allocation, offset: 0 })),
                     Instance::Static | Instance::Empty => Ok(None),
                 }
             }
         };
-        bindings.iter().map(memory).collect()
+        bindings.iter().map(place).collect()
     }
 }
 
@@ -379,12 +397,7 @@ fn native_panic(definition: &KernelDefinition, space: Space, panic: NativePanic)
 
 fn same(one: Source<'_>, other: Source<'_>) -> bool {
     match (one, other) {
-        (Source::Buffer(one), Source::Buffer(other)) => {
-            match (one.allocation(), other.allocation()) {
-                (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-                _ => false,
-            }
-        }
+        (Source::Buffer(one), Source::Buffer(other)) => one.overlaps(&other),
         // Statics without bytes may share their address with others, and there is nothing to share.
         (Source::Global(one), Source::Global(other)) => {
             one.address() == other.address() && one.size() > 0 && other.size() > 0

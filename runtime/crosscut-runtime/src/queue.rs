@@ -1,21 +1,16 @@
-//! Queues: copies, and the order between commands.
+//! Queues: the order between commands, and what is told of them.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions};
 
 use crate::Error;
-use crate::bytes;
 use crate::command::{Access, Command, Origin, Outcome};
 use crate::context::Context;
-use crate::dependency;
-use crate::event::Event;
-use crate::memory::{Allocation, Buffer};
-use crate::trace;
+use crate::memory::Allocation;
 
 /// So many commands may wait to be told about before the finished ones are looked for.
 const FIRST_SWEEP: usize = 128;
@@ -88,124 +83,6 @@ impl Queue {
     pub fn wait(&self) -> Result<(), Error> {
         self.adapter.wait().map_err(|error| Error::driver("a command failed", error))?;
         self.settle_pending()
-    }
-
-    /// Fills a buffer with zeros.
-    ///
-    /// # Errors
-    /// The buffer is of another context; the driver's refusal.
-    pub fn zero(&self, buffer: &mut Buffer) -> Result<Event, Error> {
-        self.context.owns(buffer.context(), "the buffer")?;
-        let Some(allocation) = buffer.allocation() else { return Ok(Event::nothing()) };
-        let uses = [(allocation, Access::Write)];
-        let command = self.submit(&uses, Vec::new(), Outcome::Settled, |after| {
-            // SAFETY: dropping the allocation waits for this command, which is noted in its uses.
-            unsafe {
-                self.adapter.fill(allocation.memory(), 0, &[0], allocation.memory().size(), after)
-            }
-        });
-        command.map(Event::of).map_err(|error| Error::driver("filling a buffer", error))
-    }
-
-    /// Copies `source` to the beginning of a buffer, after `after`, and waits for it.
-    ///
-    /// # Errors
-    /// It does not fit, the buffer is of another context; the driver's refusal.
-    ///
-    /// # Safety
-    /// `size` bytes are readable at `source`, and no kernel uses the buffer as atomics meanwhile.
-    pub unsafe fn write(
-        &self,
-        buffer: &mut Buffer,
-        source: *const u8,
-        size: usize,
-        after: &[Event],
-    ) -> Result<(), Error> {
-        self.context.owns(buffer.context(), "the buffer")?;
-        fits(size, buffer.size())?;
-        let (Some(allocation), Some(size)) = (buffer.allocation(), NonZeroUsize::new(size)) else {
-            return dependency::wait_all(after);
-        };
-        self.write_allocation(allocation, source, size, after)
-    }
-
-    /// Copies the beginning of a buffer to `target`, after `after`, and waits for it.
-    ///
-    /// # Errors
-    /// The buffer is of another context or too short; the driver's refusal; a kernel panicked.
-    ///
-    /// # Safety
-    /// `size` bytes are writable at `target`. `atomic_width` is 0, or the buffer is made of atomics
-    /// of that many bytes.
-    pub unsafe fn read(
-        &self,
-        buffer: &Buffer,
-        target: *mut u8,
-        size: usize,
-        atomic_width: usize,
-        after: &[Event],
-    ) -> Result<(), Error> {
-        self.context.owns(buffer.context(), "the buffer")?;
-        fits(size, buffer.size())?;
-        let (Some(allocation), Some(size)) = (buffer.allocation(), NonZeroUsize::new(size)) else {
-            dependency::wait_all(after)?;
-            return self.settle_pending();
-        };
-        if let (true, Some(source)) = (self.context.is_native(), allocation.memory().host_address())
-        {
-            dependency::wait_all(after)?;
-            let _span = trace::span("transfer", || format!("read {size} bytes"));
-            // SAFETY: both have `size` bytes by the caller's promise and the check above. Native
-            // kernels run while somebody lends the buffer to them: for writing not now, because
-            // it is borrowed here; otherwise at most as atomics.
-            unsafe { bytes::load(source.as_ptr(), target, size.get(), atomic_width) };
-            // A kernel that panicked, on whichever queue: what it says comes first.
-            let writer = allocation.uses().last_write();
-            writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
-            return self.settle_pending();
-        }
-        self.read_allocation(allocation, target, size, after)
-    }
-
-    fn read_allocation(
-        &self,
-        allocation: &Arc<Allocation>,
-        target: *mut u8,
-        size: NonZeroUsize,
-        after: &[Event],
-    ) -> Result<(), Error> {
-        let after = self.dependencies(after)?;
-        let writer = allocation.uses().last_write();
-        let failed = |error| Error::driver("copying from the device", error);
-        let uses = [(allocation, Access::Read)];
-        let command = self.submit(&uses, after, Outcome::Settled, |after| {
-            // SAFETY: the target is the caller's for the size, and the wait below comes before it
-            // gets it back; the allocation is kept by the caller's reference.
-            unsafe { self.adapter.read(allocation.memory(), 0, target, size, after) }
-        });
-        self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
-        // Whoever wrote it, on whichever queue, has completed: what it says comes first.
-        if let Some(writer) = writer {
-            writer.wait_and_tell()?;
-        }
-        self.settle_pending()
-    }
-
-    fn write_allocation(
-        &self,
-        allocation: &Arc<Allocation>,
-        source: *const u8,
-        size: NonZeroUsize,
-        after: &[Event],
-    ) -> Result<(), Error> {
-        let after = self.dependencies(after)?;
-        let failed = |error| Error::driver("copying to the device", error);
-        let uses = [(allocation, Access::Write)];
-        let command = self.submit(&uses, after, Outcome::Settled, |after| {
-            // SAFETY: as in `read_allocation`, the other way round.
-            unsafe { self.adapter.write(allocation.memory(), 0, source, size, after) }
-        });
-        self.wait_for_copy(&command.map_err(failed)?).map_err(failed)
     }
 
     /// Blocks until a copy has ended, before the caller gets its memory back.
@@ -298,16 +175,6 @@ impl Drop for Queue {
             }
         }
     }
-}
-
-fn fits(size: usize, available: usize) -> Result<(), Error> {
-    if size <= available {
-        return Ok(());
-    }
-    Err(Error::invalid(
-        format!("{size} bytes were to be copied, and the buffer has {available}"),
-        "copy less, or make a larger buffer",
-    ))
 }
 
 impl fmt::Debug for Queue {

@@ -5,9 +5,9 @@ use core::marker::PhantomData;
 
 use crosscut_device::property::Properties;
 use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, Exclusive, hooks};
-use crosscut_runtime::{Access, Binding, GlobalHandle, Slot, Source};
+use crosscut_runtime::{Access, Binding, GlobalHandle, Region, Slot, Source};
 
-use crate::{Buffer, Error, Result};
+use crate::{BufferSlice, BufferSliceMut, Error, Result};
 
 /// The kind of kernels that run once per item.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +24,17 @@ pub enum Once {}
 /// | `()` | `()` | `()` |
 /// | `&Buffer<T>` | `&[T]` | `&[T]` |
 /// | `&mut Buffer<T>` | `&mut T`, this item's own | `&mut [T]` |
+/// | `&Buffer<T, 2>`, `&Buffer<T, 3>` | [`Grid`](crate::Grid) | [`Grid`](crate::Grid) |
+/// | `&mut Buffer<T, 2>`, `&mut Buffer<T, 3>` | `&mut T`, this item's own | [`GridMut`](crate::GridMut) |
+/// | `buffer.slice(a..b)?` | `&[T]` | `&[T]` |
+/// | `buffer.slice_mut(a..b)?` | `&mut T`, this item's own | `&mut [T]` |
 /// | `&GLOBAL` of plain data | `&T` | `&T` |
 /// | `GLOBAL.exclusive()` | | `&mut T` |
 /// | a tuple of up to eight | a tuple | a tuple |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of this kernel",
     label = "not a kernel argument",
-    note = "pass `&buffer`, `&mut buffer`, `&GLOBAL` (plain data), `()`, or a tuple of up to eight of them; in a single task also `GLOBAL.exclusive()`",
+    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `&GLOBAL` (plain data), `()`, or a tuple of up to eight of them; in a single task also `GLOBAL.exclusive()`",
     note = "plain `Copy` values are captured: use `move |..|` and name them in the closure"
 )]
 pub trait KernelArg<K> {
@@ -92,25 +96,52 @@ pub unsafe trait Shape<K>: 'static {
 pub struct Bindings<'a> {
     list: Vec<Binding<'a>>,
     items: Option<usize>,
+    extents: Vec<usize>,
 }
 
 impl<'a> Bindings<'a> {
-    /// For a launch of `items` items; `None` for a single task.
-    pub(crate) fn new(slots: u32, items: Option<usize>) -> Self {
-        Self { list: Vec::with_capacity(slots as usize), items }
+    /// For a launch of `items` items, which are the product of `extents`; `None` for a single task.
+    pub(crate) fn new(slots: u32, items: Option<usize>, extents: &[usize]) -> Self {
+        Self { list: Vec::with_capacity(slots as usize), items, extents: extents.to_vec() }
+    }
+
+    /// Every item owns one element: what is left over, on either side, is a mistake.
+    pub(super) fn one_element_each(&self, elements: usize) -> Result<()> {
+        match self.items {
+            Some(items) if items != elements => Err(Error::invalid(
+                format!("a range of {items} items over a `&mut` buffer of {elements} elements"),
+                "make both equal, or use `for_each`, which takes the range from the buffer",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same, in every dimension.
+    pub(super) fn same_shape(&self, shape: &[usize]) -> Result<()> {
+        if self.items.is_none() || self.extents == shape {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            format!(
+                "a range of {:?} items over a `&mut` buffer of {shape:?} elements",
+                self.extents
+            ),
+            "make both equal, or use `for_each`, which takes the range from the buffer",
+        ))
+    }
+
+    /// A slot that tells a length and nothing else.
+    pub(super) fn length(&mut self, length: usize) {
+        self.list.push(Binding { source: Source::Nothing, access: Access::Read, length, align: 1 });
+    }
+
+    pub(super) fn part<T: DeviceData>(&mut self, region: Region<'a>, len: usize, access: Access) {
+        let (source, align) = (Source::Buffer(region), align_of::<T>());
+        self.list.push(Binding { source, access, length: len, align });
     }
 
     pub(crate) fn list(&self) -> &[Binding<'a>] {
         &self.list
-    }
-
-    fn buffer<T: DeviceData>(&mut self, buffer: &'a Buffer<T>, access: Access) {
-        self.list.push(Binding {
-            source: Source::Buffer(buffer.runtime()),
-            access,
-            length: buffer.len(),
-            align: align_of::<T>(),
-        });
     }
 
     fn global<T: DeviceData, P: Properties>(
@@ -168,7 +199,7 @@ impl<K> KernelArg<K> for () {
     }
 }
 
-/// The shape of `&Buffer<T>`.
+/// The shape of `&Buffer<T>` and of a part of it.
 #[doc(hidden)]
 pub struct Slice<T>(PhantomData<fn() -> T>);
 
@@ -216,7 +247,7 @@ unsafe impl<K, T: DeviceData> Shape<K> for Slice<T> {
     }
 }
 
-impl<K, T: DeviceData> KernelArg<K> for &Buffer<T> {
+impl<K, T: DeviceData> KernelArg<K> for BufferSlice<'_, T> {
     type Shape = Slice<T>;
 
     fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
@@ -225,12 +256,12 @@ impl<K, T: DeviceData> KernelArg<K> for &Buffer<T> {
     {
         // Through a shared reference only atomics are written.
         let access = if T::ATOMIC_WIDTH == 0 { Access::Read } else { Access::Write };
-        bindings.buffer(self, access);
+        bindings.part::<T>(self.region().shared(), self.len(), access);
         Ok(())
     }
 }
 
-/// The shape of `&mut Buffer<T>`.
+/// The shape of `&mut Buffer<T>` and of a part of it.
 #[doc(hidden)]
 pub struct Written<T>(PhantomData<fn() -> T>);
 
@@ -306,35 +337,27 @@ unsafe impl<T: DeviceData> Shape<Once> for Written<T> {
     }
 }
 
-impl<T: DeviceData> KernelArg<PerItem> for &mut Buffer<T> {
+impl<T: DeviceData> KernelArg<PerItem> for BufferSliceMut<'_, T> {
     type Shape = Written<T>;
 
     fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
     where
         Self: 'a,
     {
-        // Every item owns one element: what is left over, on either side, is a mistake.
-        if let Some(items) = bindings.items
-            && items != self.len()
-        {
-            return Err(Error::invalid(
-                format!("a range of {items} items over a `&mut` buffer of {} elements", self.len()),
-                "make both equal, or use `for_each`, which takes the range from the buffer",
-            ));
-        }
-        bindings.buffer(self, Access::Write);
+        bindings.one_element_each(self.len())?;
+        bindings.part::<T>(self.region(), self.len(), Access::Write);
         Ok(())
     }
 }
 
-impl<T: DeviceData> KernelArg<Once> for &mut Buffer<T> {
+impl<T: DeviceData> KernelArg<Once> for BufferSliceMut<'_, T> {
     type Shape = Written<T>;
 
     fn bind<'a>(self, bindings: &mut Bindings<'a>) -> Result<()>
     where
         Self: 'a,
     {
-        bindings.buffer(self, Access::Write);
+        bindings.part::<T>(self.region(), self.len(), Access::Write);
         Ok(())
     }
 }

@@ -161,7 +161,7 @@ pub(crate) fn launch_after(
 
 /// A buffer as an argument of 8-byte elements.
 pub(crate) fn bind(buffer: &Buffer, access: Access) -> Binding<'_> {
-    Binding { source: Source::Buffer(buffer), access, length: buffer.size() / 8, align: 8 }
+    Binding { source: Source::Buffer(buffer.into()), access, length: buffer.size() / 8, align: 8 }
 }
 
 pub(crate) fn device(mock: &Mock) -> Device {
@@ -175,16 +175,16 @@ pub(crate) fn queue(device: &Device) -> Queue {
 
 /// A buffer of these words.
 pub(crate) fn upload(queue: &Queue, words: &[u64]) -> Buffer {
-    let mut buffer = Buffer::allocate(queue.context(), size_of_val(words), 8).unwrap();
+    let buffer = Buffer::allocate(queue.context(), size_of_val(words), 8).unwrap();
     // SAFETY: a slice has its bytes.
-    unsafe { queue.write(&mut buffer, words.as_ptr().cast(), size_of_val(words), &[]) }.unwrap();
+    unsafe { queue.write((&buffer).into(), words.as_ptr().cast(), &[]) }.unwrap();
     buffer
 }
 
 pub(crate) fn download(queue: &Queue, buffer: &Buffer) -> Result<Vec<u64>, Error> {
     let mut words = vec![0; buffer.size() / 8];
     // SAFETY: the vector has as many bytes as the buffer.
-    unsafe { queue.read(buffer, words.as_mut_ptr().cast(), buffer.size(), 0, &[]) }?;
+    unsafe { queue.read(buffer.into(), words.as_mut_ptr().cast(), 0, &[]) }?;
     Ok(words)
 }
 

@@ -1,0 +1,307 @@
+//! Parts of buffers, and what all memory that can be copied has in common.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, Range, RangeBounds};
+
+use crosscut_device::DeviceData;
+use crosscut_runtime::Region;
+
+use crate::{Buffer, Error, Result};
+
+/// Elements in the memory of a device, to be read: a [`Buffer`], a part of one, or [`Usm`](crate::Usm).
+pub trait DeviceSlice {
+    /// What it is made of.
+    type Element: DeviceData;
+
+    /// All of it.
+    fn as_slice(&self) -> BufferSlice<'_, Self::Element>;
+}
+
+/// Elements in the memory of a device, to be written: a [`Buffer`], a part of one, or
+/// [`Usm`](crate::Usm).
+pub trait DeviceSliceMut: DeviceSlice {
+    /// The items of a kernel that runs [for each](crate::Queue::for_each) of its elements.
+    type Items: crate::Range;
+
+    /// All of it.
+    fn as_slice_mut(&mut self) -> BufferSliceMut<'_, Self::Element>;
+
+    /// One item per element.
+    fn items(&self) -> Self::Items;
+}
+
+/// A part of a buffer, to be read: made by [`Buffer::slice`]. In a kernel it is a `&[T]`.
+pub struct BufferSlice<'a, T> {
+    region: Region<'a>,
+    len: usize,
+    elements: PhantomData<&'a [T]>,
+}
+
+/// A part of a buffer, to be written: made by [`Buffer::slice_mut`]. In a kernel it is this item's
+/// own `&mut T`, in a single task a `&mut [T]`.
+///
+/// Passing it hands it over; `&mut slice` lends it.
+pub struct BufferSliceMut<'a, T> {
+    region: Region<'a>,
+    len: usize,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T: DeviceData> BufferSlice<'a, T> {
+    /// `region` has `len` elements.
+    pub(crate) fn new(region: Region<'a>, len: usize) -> Self {
+        Self { region, len, elements: PhantomData }
+    }
+
+    /// How many elements it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A part of it, counted in elements.
+    ///
+    /// # Errors
+    /// It has not as many.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<BufferSlice<'a, T>> {
+        let range = inside(range, self.len)?;
+        let region =
+            self.region.part(range.start * size_of::<T>(), range.len() * size_of::<T>())?;
+        Ok(Self::new(region, range.len()))
+    }
+
+    pub(crate) fn region(&self) -> Region<'a> {
+        self.region
+    }
+}
+
+impl<'a, T: DeviceData> BufferSliceMut<'a, T> {
+    /// # Safety
+    /// `region` has `len` elements, and they are borrowed mutably.
+    pub(crate) unsafe fn new(region: Region<'a>, len: usize) -> Self {
+        Self { region, len, elements: PhantomData }
+    }
+
+    /// How many elements it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A part of it, counted in elements, to be read.
+    ///
+    /// # Errors
+    /// It has not as many.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<BufferSlice<'_, T>> {
+        self.as_slice().slice(range)
+    }
+
+    /// A part of it, counted in elements, to be written.
+    ///
+    /// # Errors
+    /// It has not as many.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<BufferSliceMut<'_, T>> {
+        self.as_slice_mut().into_slice(range)
+    }
+
+    /// Two parts of it, before and from `middle` on, to be written side by side.
+    ///
+    /// # Errors
+    /// It has not as many elements.
+    pub fn split_at_mut(
+        &mut self,
+        middle: usize,
+    ) -> Result<(BufferSliceMut<'_, T>, BufferSliceMut<'_, T>)> {
+        self.as_slice_mut().into_split_at(middle)
+    }
+
+    pub(crate) fn into_slice(self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let range = inside(range, self.len)?;
+        let region =
+            self.region.part(range.start * size_of::<T>(), range.len() * size_of::<T>())?;
+        // SAFETY: a part of what is borrowed mutably, which is given up.
+        Ok(unsafe { Self::new(region, range.len()) })
+    }
+
+    pub(crate) fn into_split_at(self, middle: usize) -> Result<(Self, Self)> {
+        let (low, high) = (inside(..middle, self.len)?, inside(middle.., self.len)?);
+        let part = |range: Range<usize>| {
+            self.region.part(range.start * size_of::<T>(), range.len() * size_of::<T>())
+        };
+        let (below, above) = (part(low.clone())?, part(high.clone())?);
+        // SAFETY: a part of what is borrowed mutably, which is given up.
+        let below = unsafe { Self::new(below, low.len()) };
+        // SAFETY: as above, and the two parts have nothing in common.
+        let above = unsafe { Self::new(above, high.len()) };
+        Ok((below, above))
+    }
+
+    pub(crate) fn region(&self) -> Region<'a> {
+        self.region
+    }
+}
+
+/// The elements that a range means, which there are.
+fn inside(range: impl RangeBounds<usize>, len: usize) -> Result<Range<usize>> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => Some(*start),
+        Bound::Excluded(start) => start.checked_add(1),
+        Bound::Unbounded => Some(0),
+    };
+    let end = match range.end_bound() {
+        Bound::Included(end) => end.checked_add(1),
+        Bound::Excluded(end) => Some(*end),
+        Bound::Unbounded => Some(len),
+    };
+    match (start, end) {
+        (Some(start), Some(end)) if start <= end && end <= len => Ok(start..end),
+        _ => {
+            let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
+            Err(Error::invalid(
+                format!("elements {start}..{end} of a buffer that has {len}"),
+                "stay inside the buffer",
+            ))
+        }
+    }
+}
+
+/// Parts of a buffer, one after the other: made by [`Buffer::chunks_mut`].
+pub struct ChunksMut<'a, T> {
+    rest: Option<BufferSliceMut<'a, T>>,
+    size: usize,
+}
+
+pub(crate) fn chunks<T: DeviceData>(
+    whole: BufferSliceMut<'_, T>,
+    size: usize,
+) -> Result<ChunksMut<'_, T>> {
+    if size == 0 {
+        return Err(Error::invalid("chunks of no elements", "give them one element at least"));
+    }
+    Ok(ChunksMut { rest: Some(whole), size })
+}
+
+impl<'a, T: DeviceData> Iterator for ChunksMut<'a, T> {
+    type Item = BufferSliceMut<'a, T>;
+
+    fn next(&mut self) -> Option<BufferSliceMut<'a, T>> {
+        let rest = self.rest.take().filter(|rest| !rest.is_empty())?;
+        let middle = self.size.min(rest.len());
+        let (chunk, rest) = rest.into_split_at(middle).ok()?;
+        self.rest = Some(rest);
+        Some(chunk)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.rest.as_ref().map_or(0, |rest| rest.len().div_ceil(self.size));
+        (left, Some(left))
+    }
+}
+
+impl<T: DeviceData> ExactSizeIterator for ChunksMut<'_, T> {}
+
+impl<T: DeviceData> DeviceSlice for BufferSlice<'_, T> {
+    type Element = T;
+
+    fn as_slice(&self) -> BufferSlice<'_, T> {
+        *self
+    }
+}
+
+impl<T: DeviceData> DeviceSlice for BufferSliceMut<'_, T> {
+    type Element = T;
+
+    fn as_slice(&self) -> BufferSlice<'_, T> {
+        BufferSlice::new(self.region, self.len)
+    }
+}
+
+impl<T: DeviceData> DeviceSliceMut for BufferSliceMut<'_, T> {
+    type Items = usize;
+
+    fn as_slice_mut(&mut self) -> BufferSliceMut<'_, T> {
+        // SAFETY: what is borrowed mutably is lent on, for as long as this is.
+        unsafe { BufferSliceMut::new(self.region, self.len) }
+    }
+
+    fn items(&self) -> usize {
+        self.len
+    }
+}
+
+impl<T: DeviceData, const D: usize> DeviceSlice for Buffer<T, D> {
+    type Element = T;
+
+    fn as_slice(&self) -> BufferSlice<'_, T> {
+        self.whole()
+    }
+}
+
+impl<T: DeviceData> DeviceSliceMut for Buffer<T> {
+    type Items = usize;
+
+    fn as_slice_mut(&mut self) -> BufferSliceMut<'_, T> {
+        self.whole_mut()
+    }
+
+    fn items(&self) -> usize {
+        self.len()
+    }
+}
+
+macro_rules! shaped {
+    ($($dimensions:literal)*) => {$(
+        impl<T: DeviceData> DeviceSliceMut for Buffer<T, $dimensions> {
+            type Items = [usize; $dimensions];
+
+            fn as_slice_mut(&mut self) -> BufferSliceMut<'_, T> {
+                self.whole_mut()
+            }
+
+            fn items(&self) -> [usize; $dimensions] {
+                self.shape()
+            }
+        }
+    )*};
+}
+
+shaped! { 2 3 }
+
+impl<T> Clone for BufferSlice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for BufferSlice<'_, T> {}
+
+impl<T> fmt::Debug for BufferSlice<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferSlice").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for BufferSliceMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferSliceMut").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for ChunksMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChunksMut").field("size", &self.size).finish_non_exhaustive()
+    }
+}

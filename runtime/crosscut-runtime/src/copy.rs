@@ -1,0 +1,377 @@
+//! Copies and fills: between the host and a buffer, inside a context, and between contexts.
+
+use std::sync::Arc;
+
+use crosscut_adapter_api::{DriverError, Location};
+
+use crate::Error;
+use crate::bytes;
+use crate::command::{Access, Command, Outcome};
+use crate::dependency;
+use crate::event::Event;
+use crate::memory::Allocation;
+use crate::queue::Queue;
+use crate::region::{Bytes, Region};
+use crate::trace;
+
+/// Drivers take patterns of up to so many bytes.
+const LONGEST_PATTERN: usize = 128;
+/// What goes through the host between two contexts goes in pieces of so many bytes.
+const STAGE: usize = 4 << 20;
+
+impl Queue {
+    /// Copies `source` to a region and waits for it.
+    ///
+    /// # Errors
+    /// It is of another context; the driver's refusal.
+    ///
+    /// # Safety
+    /// As many bytes as the region has are readable at `source`, and nobody else uses the region
+    /// meanwhile.
+    pub unsafe fn write(
+        &self,
+        target: Region<'_>,
+        source: *const u8,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        // SAFETY: passed on, and the wait below comes before the caller gets its memory back.
+        match unsafe { self.begin_write(target, source, after) }? {
+            Some(command) => self.wait_for_copy(&command).map_err(to_device),
+            None => Ok(()),
+        }
+    }
+
+    /// Copies `source` to a region.
+    ///
+    /// # Errors
+    /// It is of another context; the driver's refusal.
+    ///
+    /// # Safety
+    /// As [`write`](Self::write), with `source` readable and unchanged until the event completes.
+    pub unsafe fn start_write(
+        &self,
+        target: Region<'_>,
+        source: *const u8,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        // SAFETY: passed on.
+        let command = unsafe { self.begin_write(target, source, after) }?;
+        Ok(command.map_or_else(Event::nothing, Event::of))
+    }
+
+    /// # Safety
+    /// As [`start_write`](Self::start_write).
+    unsafe fn begin_write(
+        &self,
+        target: Region<'_>,
+        source: *const u8,
+        after: &[Event],
+    ) -> Result<Option<Arc<Command>>, Error> {
+        self.context().owns(target.buffer().context(), "the buffer")?;
+        let Some(Bytes { allocation, offset, size }) = target.bytes() else {
+            dependency::wait_all(after)?;
+            return Ok(None);
+        };
+        let (uses, after) = ([(allocation, Access::Write)], self.dependencies(after)?);
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
+            // SAFETY: the source is the caller's promise; dropping the allocation waits for this
+            // command, which is noted in its uses.
+            unsafe { self.adapter.write(allocation.memory(), offset, source, size, after) }
+        });
+        command.map(Some).map_err(to_device)
+    }
+
+    /// Copies a region to `target` and waits for it.
+    ///
+    /// # Errors
+    /// It is of another context; the driver's refusal; a kernel panicked.
+    ///
+    /// # Safety
+    /// As many bytes as the region has are writable at `target`. `atomic_width` is 0, or the region
+    /// is made of atomics of that many bytes.
+    pub unsafe fn read(
+        &self,
+        source: Region<'_>,
+        target: *mut u8,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        let writer = source.bytes().and_then(|bytes| bytes.allocation.uses().last_write());
+        // SAFETY: passed on, and the wait below comes before the caller gets its memory back.
+        if let Some(command) = unsafe { self.begin_read(source, target, atomic_width, after) }? {
+            self.wait_for_copy(&command).map_err(to_host)?;
+        }
+        // Whoever wrote it, on whichever queue, has completed: what it says comes first.
+        writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+        self.settle_pending()
+    }
+
+    /// Copies a region to `target`.
+    ///
+    /// # Errors
+    /// It is of another context; the driver's refusal. A kernel that panicked is told by whoever
+    /// waits next.
+    ///
+    /// # Safety
+    /// As [`read`](Self::read), with `target` writable and touched by nobody else until the event
+    /// completes.
+    pub unsafe fn start_read(
+        &self,
+        source: Region<'_>,
+        target: *mut u8,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        // SAFETY: passed on.
+        let command = unsafe { self.begin_read(source, target, atomic_width, after) }?;
+        Ok(command.map_or_else(Event::nothing, Event::of))
+    }
+
+    /// # Safety
+    /// As [`start_read`](Self::start_read).
+    unsafe fn begin_read(
+        &self,
+        source: Region<'_>,
+        target: *mut u8,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<Option<Arc<Command>>, Error> {
+        self.context().owns(source.buffer().context(), "the buffer")?;
+        let Some(bytes) = source.bytes() else {
+            dependency::wait_all(after)?;
+            return Ok(None);
+        };
+        if let (true, Some(from)) = (self.context().is_native(), bytes.host_address()) {
+            dependency::wait_all(after)?;
+            let _span = trace::span("transfer", || format!("read {} bytes", bytes.size));
+            // SAFETY: both have `size` bytes by the caller's promise. Native kernels run while
+            // somebody lends the buffer to them: for writing not now, because it is borrowed here;
+            // otherwise at most as atomics.
+            unsafe { bytes::load(from, target, bytes.size.get(), atomic_width) };
+            return Ok(None);
+        }
+        let Bytes { allocation, offset, size } = bytes;
+        let (uses, after) = ([(allocation, Access::Read)], self.dependencies(after)?);
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
+            // SAFETY: the target is the caller's promise; dropping the allocation waits for this
+            // command, which is noted in its uses.
+            unsafe { self.adapter.read(allocation.memory(), offset, target, size, after) }
+        });
+        command.map(Some).map_err(to_host)
+    }
+
+    /// Fills a region with a pattern, over and over.
+    ///
+    /// # Errors
+    /// It is of another context or no multiple of the pattern; the driver's refusal.
+    ///
+    /// # Safety
+    /// Nobody else uses the region meanwhile.
+    pub unsafe fn fill(
+        &self,
+        target: Region<'_>,
+        pattern: &[u8],
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        self.context().owns(target.buffer().context(), "the buffer")?;
+        let Some(Bytes { allocation, offset, size }) = target.bytes() else {
+            return self.nothing_after(after);
+        };
+        let length = pattern.len();
+        if length == 0 || !size.get().is_multiple_of(length) {
+            return Err(Error::invalid(
+                format!("a pattern of {length} bytes does not fill {size} bytes"),
+                "fill a multiple of the pattern",
+            ));
+        }
+        // A pattern of equal bytes is one byte: no driver minds where that begins.
+        let pattern =
+            if pattern.iter().all(|byte| *byte == pattern[0]) { &pattern[..1] } else { pattern };
+        let length = pattern.len();
+        let takes = length.is_power_of_two()
+            && length <= LONGEST_PATTERN
+            && offset.is_multiple_of(length)
+            && allocation.is_aligned_to(length);
+        if !takes {
+            return self.fill_by_copies(Bytes { allocation, offset, size }, pattern, after);
+        }
+        let (uses, after) = ([(allocation, Access::Write)], self.dependencies(after)?);
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
+            // SAFETY: dropping the allocation waits for this command, which is noted in its uses;
+            // it is aligned to the pattern.
+            unsafe { self.adapter.fill(allocation.memory(), offset, pattern, size, after) }
+        });
+        command.map(Event::of).map_err(filling)
+    }
+
+    /// What no driver's fill takes: the pattern once, and then what is there as often as needed.
+    fn fill_by_copies(
+        &self,
+        target: Bytes<'_>,
+        pattern: &[u8],
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        let Bytes { allocation, offset, size } = target;
+        let uses = [(allocation, Access::Write)];
+        let Some(length) = std::num::NonZeroUsize::new(pattern.len()) else {
+            return Ok(Event::nothing());
+        };
+        let first = self.submit(&uses, self.dependencies(after)?, Outcome::Settled, |after| {
+            // SAFETY: the pattern is borrowed until the wait below has ended.
+            unsafe {
+                self.adapter.write(allocation.memory(), offset, pattern.as_ptr(), length, after)
+            }
+        });
+        let mut last = first.map_err(filling)?;
+        self.wait_for_copy(&last).map_err(filling)?;
+        let mut done = length;
+        while let Some(more) = std::num::NonZeroUsize::new(done.get().min(size.get() - done.get()))
+        {
+            let at = |offset| Location { memory: allocation.memory(), offset };
+            let copied = self.submit(&uses, Vec::new(), Outcome::Settled, |after| {
+                // SAFETY: dropping the allocation waits for this command, which is noted in its
+                // uses; `more` bytes behind `done` are inside, and apart from those before.
+                unsafe { self.adapter.copy(at(offset + done.get()), at(offset), more, after) }
+            });
+            last = copied.map_err(filling)?;
+            done = done.saturating_add(more.get());
+        }
+        Ok(Event::of(last))
+    }
+
+    /// Copies a region to another one of the same size. Inside the queue's context the copy is on its
+    /// way when this returns; where one of them is of another context, it is complete.
+    ///
+    /// # Errors
+    /// Their sizes differ, neither is of the queue's context; the driver's refusal; between contexts
+    /// also a panic of the kernel that wrote the source.
+    ///
+    /// # Safety
+    /// They do not overlap, and nobody else uses the target meanwhile. `atomic_width` is 0, or the
+    /// source is made of atomics of that many bytes.
+    pub unsafe fn copy(
+        &self,
+        target: Region<'_>,
+        source: Region<'_>,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        if target.size() != source.size() {
+            return Err(Error::invalid(
+                format!("{} bytes were to be copied to {}", source.size(), target.size()),
+                "make both parts equally long",
+            ));
+        }
+        let own = |region: Region<'_>| region.buffer().context() == self.context();
+        match (own(source), own(target)) {
+            (true, true) => {}
+            (false, false) => {
+                return self
+                    .context()
+                    .owns(source.buffer().context(), "what is copied")
+                    .map(|()| Event::nothing());
+            }
+            // SAFETY: passed on.
+            _ => return unsafe { self.copy_across(target, source, atomic_width, after) },
+        }
+        let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {
+            return self.nothing_after(after);
+        };
+        if let (true, Some(to), Some(from)) =
+            (self.context().is_native(), to.host_address(), from.host_address())
+        {
+            dependency::wait_all(after)?;
+            let _span = trace::span("transfer", || format!("copy {} bytes", source.size()));
+            // SAFETY: both have the size. The target is the caller's alone; the source is borrowed,
+            // so that kernels write it at most as atomics.
+            unsafe { bytes::load(from, to, source.size(), atomic_width) };
+            return Ok(Event::nothing());
+        }
+        let after = self.dependencies(after)?;
+        // The one that is written comes last, so that one allocation in both is noted as written.
+        let uses = [(from.allocation, Access::Read), (to.allocation, Access::Write)];
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
+            let (to_memory, from_memory) = (to.allocation.memory(), from.allocation.memory());
+            let to = Location { memory: to_memory, offset: to.offset };
+            let from_at = Location { memory: from_memory, offset: from.offset };
+            // SAFETY: dropping either allocation waits for this command, which is noted in its uses;
+            // they do not overlap, by the caller's promise.
+            unsafe { self.adapter.copy(to, from_at, from.size, after) }
+        });
+        command.map(Event::of).map_err(|error| Error::driver("copying on the device", error))
+    }
+
+    /// Through the host, in pieces, or directly where one of both is the host's own memory.
+    ///
+    /// # Safety
+    /// As [`copy`](Self::copy).
+    unsafe fn copy_across(
+        &self,
+        target: Region<'_>,
+        source: Region<'_>,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        dependency::wait_all(after)?;
+        let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {
+            return Ok(Event::nothing());
+        };
+        // The queue that this one is not.
+        let (other, reader, writer);
+        if source.buffer().context() == self.context() {
+            other = Queue::new(target.buffer().context())?;
+            (reader, writer) = (self, &other);
+        } else {
+            other = Queue::new(source.buffer().context())?;
+            (reader, writer) = (&other, self);
+        }
+        if let (true, Some(place)) = (writer.context().is_native(), to.host_address()) {
+            // SAFETY: nobody else uses the target, by the caller's promise, and it has the size.
+            unsafe { reader.read(source, place, atomic_width, &[]) }?;
+            return Ok(Event::nothing());
+        }
+        if let (true, 0, Some(place)) =
+            (reader.context().is_native(), atomic_width, from.host_address())
+        {
+            from.allocation.uses().last_write().map_or(Ok(()), |it| it.wait_and_tell())?;
+            // SAFETY: the source is plain data, borrowed by the caller, and it has the size.
+            unsafe { writer.write(target, place, &[]) }?;
+            return Ok(Event::nothing());
+        }
+        let mut stage = vec![0u8; from.size.get().min(STAGE)];
+        let mut done = 0;
+        while done < from.size.get() {
+            let more = stage.len().min(from.size.get() - done);
+            let (read, write) = (source.part(done, more)?, target.part(done, more)?);
+            // SAFETY: the stage has room for the piece.
+            unsafe { reader.read(read, stage.as_mut_ptr(), atomic_width, &[]) }?;
+            // SAFETY: the stage has the piece, and the target is the caller's promise.
+            unsafe { writer.write(write, stage.as_ptr(), &[]) }?;
+            done += more;
+        }
+        Ok(Event::nothing())
+    }
+}
+
+impl Allocation {
+    /// Whether its first byte is at a multiple of `align`, as far as is known.
+    fn is_aligned_to(&self, align: usize) -> bool {
+        match self.memory().device_address() {
+            Some(address) => address.is_multiple_of(align as u64),
+            // Memory objects are aligned for every type of a kernel.
+            None => align <= LONGEST_PATTERN,
+        }
+    }
+}
+
+fn to_device(error: DriverError) -> Error {
+    Error::driver("copying to the device", error)
+}
+
+fn to_host(error: DriverError) -> Error {
+    Error::driver("copying from the device", error)
+}
+
+fn filling(error: DriverError) -> Error {
+    Error::driver("filling a buffer", error)
+}

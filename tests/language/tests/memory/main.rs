@@ -1,0 +1,5 @@
+//! The memory that kernels are given: parts of buffers, more dimensions, unified shared memory.
+
+#![allow(missing_docs, reason = "a test's name is its documentation")]
+
+mod parts;
