@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use crosscut_device::{SpecConstant, SpecValue};
+use crosscut_runtime::{Specialization, Variant};
+
 use crate::kernel::{
     self, Direct, Element, ItemIndex, KernelArg, Once, PerItem, Range, Single, Task, View,
 };
-use crate::{BufferSliceMut, DeviceSliceMut, Event, Queue, Result};
+use crate::{BufferSliceMut, Bundle, DeviceSliceMut, Error, Event, Queue, Result, specialize};
 
 /// A command about to be submitted, made by [`Queue::launch`].
 ///
@@ -28,11 +31,13 @@ use crate::{BufferSliceMut, DeviceSliceMut, Event, Queue, Result};
 pub struct Launch<'q> {
     queue: &'q Queue,
     after: Vec<Event>,
+    values: Specialization,
+    bundle: Option<Bundle>,
 }
 
 impl<'q> Launch<'q> {
     pub(crate) fn new(queue: &'q Queue) -> Self {
-        Self { queue, after: Vec::new() }
+        Self { queue, after: Vec::new(), values: Specialization::new(), bundle: None }
     }
 
     pub(crate) fn queue(&self) -> &'q Queue {
@@ -41,6 +46,23 @@ impl<'q> Launch<'q> {
 
     pub(crate) fn events(&self) -> &[Event] {
         &self.after
+    }
+
+    /// Whether it says nothing about the build of the kernel.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.values.is_empty() && self.bundle.is_none()
+    }
+
+    /// Which build of the kernel is launched.
+    pub(crate) fn variant(&self) -> Result<Variant<'_>> {
+        match &self.bundle {
+            None => Ok(Variant::With(&self.values)),
+            Some(bundle) if self.values.is_empty() => Ok(Variant::Of(bundle.runtime())),
+            Some(_) => Err(Error::invalid(
+                "a launch with a bundle and with values for specialization constants",
+                "give the values to the bundle: `Bundle::of(context).with(&CONSTANT, value)`",
+            )),
+        }
     }
 
     /// Starts the command once these events have completed, too: one event, or any number of them.
@@ -61,6 +83,39 @@ impl<'q> Launch<'q> {
     /// ```
     pub fn after<'e>(mut self, events: impl IntoIterator<Item = &'e Event>) -> Self {
         self.after.extend(events.into_iter().cloned());
+        self
+    }
+
+    /// Gives a specialization constant its value for this launch; without it the default counts.
+    ///
+    /// A device builds its kernel once for every value: see [`SpecConstant`]. Constants that the kernel
+    /// does not read make no difference.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// static FACTOR: SpecConstant<u32> = SpecConstant::new(2);
+    ///
+    /// fn multiply(launch: crosscut::Launch<'_>, x: &mut Buffer<u32>) -> crosscut::Result<Event> {
+    ///     launch.for_each(x, (), |_, x, ()| *x *= FACTOR.get())
+    /// }
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut x = queue.upload(&[1u32, 2, 3])?;
+    /// multiply(queue.launch(), &mut x)?;
+    /// multiply(queue.launch().with(&FACTOR, 10), &mut x)?;
+    /// assert_eq!(queue.download(&x)?, [20, 40, 60]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    pub fn with<T: SpecValue>(mut self, constant: &'static SpecConstant<T>, value: T) -> Self {
+        specialize::set(&mut self.values, constant, value);
+        self
+    }
+
+    /// Runs the kernel as it was built in this bundle, with the bundle's values of specialization
+    /// constants. A kernel that is not inside is an error of the launch.
+    pub fn use_bundle(mut self, bundle: &Bundle) -> Self {
+        self.bundle = Some(bundle.clone());
         self
     }
 

@@ -54,6 +54,23 @@
 //! [`Queue::copy_from`] for parts. [`property`] has what can be said about a global in its type: a
 //! copy that this forbids does not compile.
 //!
+//! # Specialization constants
+//!
+//! A [`SpecConstant`] is a static that every launch may give a value of its own. On a device the value
+//! is a literal of the kernel: each value is compiled once, and costs nothing in the kernel.
+//!
+//! ```
+//! use crosscut::prelude::*;
+//!
+//! static POWER: SpecConstant<u32> = SpecConstant::new(2);
+//!
+//! let queue = Queue::new()?;
+//! let mut x = queue.upload(&[2u64, 3])?;
+//! queue.launch().with(&POWER, 10).for_each(&mut x, (), |_, x, ()| *x = x.pow(POWER.get()))?;
+//! assert_eq!(queue.download(&x)?, [1024, 59049]);
+//! # Ok::<(), crosscut::Error>(())
+//! ```
+//!
 //! # Panics
 //!
 //! A panic in a kernel, an index out of bounds for example, is an [`Error`] of kind
@@ -65,24 +82,32 @@
 extern crate self as crosscut;
 
 mod buffer;
+mod bundle;
 mod copies;
 mod copy;
 mod global;
 mod kernel;
 mod launch;
+mod program;
 mod queue;
 mod slice;
+mod specialize;
 
 pub use buffer::Buffer;
+pub use bundle::{Bundle, BundleBuilder};
 pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive};
+pub use crosscut_device::{SpecConstant, SpecValue};
 pub use crosscut_runtime::{
-    Backend, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, Feature,
-    Features, KernelPanic, Limits,
+    Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
+    Event, Feature, Features, KernelPanic, Limits,
 };
 pub use kernel::{Grid, GridMut, ItemIndex, KernelArg, Once, PerItem, Range, View};
 pub use launch::Launch;
+pub use program::{
+    ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, SpecNumber,
+};
 pub use queue::{Queue, devices};
 pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
 
@@ -98,5 +123,5 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What most programs need: `use crosscut::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue};
+    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue, SpecConstant};
 }

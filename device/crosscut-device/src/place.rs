@@ -26,14 +26,9 @@ pub enum Place {
     },
 }
 
-/// The values that a launch gives to specialization constants; all others have their defaults.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    /// The address of the constant's static.
-    pub constant: *const u8,
-    /// Its value, aligned to nothing.
-    pub value: *const u8,
-}
+/// What a launch gives to one specialization constant: the address of the constant's static, and its
+/// value, aligned to nothing. All others have their defaults.
+pub type Setting = (*const u8, *const u8);
 
 const OUTSIDE: u8 = 0;
 /// Globals are the statics and no constant is set.
@@ -161,5 +156,5 @@ fn look_up(constant: *const u8) -> Option<*const u8> {
     }
     // SAFETY: whoever entered the place keeps the settings there.
     let settings = unsafe { &*SETTINGS.get() };
-    settings.iter().find(|setting| setting.constant == constant).map(|setting| setting.value)
+    settings.iter().find(|setting| setting.0 == constant).map(|setting| setting.1)
 }

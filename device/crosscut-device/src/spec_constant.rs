@@ -83,37 +83,79 @@ impl<T: SpecValue> SpecConstant<T> {
         core::ptr::from_ref(self).cast()
     }
 
-    /// The value, in pieces of at most eight bytes. How many there are, and what each is where nobody
-    /// sets it, is known once this is optimised.
+    /// The value, in pieces of at most eight bytes.
+    ///
+    /// Written out, because a loop would be unrolled too late for each piece to be known by then.
     #[inline(always)]
     fn on_device(&'static self) -> T {
         let mut value = MaybeUninit::<T>::uninit();
-        let mut at = 0;
-        while at < size_of::<T>() {
-            let width = match size_of::<T>() - at {
-                8.. => 8,
-                4.. => 4,
-                2.. => 2,
-                _ => 1,
-            };
-            let mut preset = 0u64;
-            let source = self.address().wrapping_add(at);
-            // SAFETY: `width` is at most what is left of the default, which has no padding, and at
-            // most the size of a `u64`.
-            unsafe { source.copy_to_nonoverlapping((&raw mut preset).cast(), width) };
-            let constant = self.address();
-            let preset = u64::from_le(preset);
-            let bits =
-                hooks::__crosscut_spec_constant(constant, at as u64, width as u32, preset).to_le();
-            let target = value.as_mut_ptr().cast::<u8>().wrapping_add(at);
-            // SAFETY: as above, for what is left of the value.
-            unsafe { target.copy_from_nonoverlapping((&raw const bits).cast(), width) };
-            at += width;
+        macro_rules! eights {
+            ($($at:literal)*) => {$(
+                if size_of::<T>() >= $at + 8 {
+                    // SAFETY: the piece ends inside the value.
+                    unsafe { self.piece::<u64>(&mut value, $at) };
+                }
+            )*};
+        }
+        eights! { 0 8 16 24 32 40 48 56 64 72 80 88 96 104 112 120 }
+        let rest = size_of::<T>() % 8;
+        let at = size_of::<T>() - rest;
+        if rest & 4 != 0 {
+            // SAFETY: as above.
+            unsafe { self.piece::<u32>(&mut value, at) };
+        }
+        if rest & 2 != 0 {
+            // SAFETY: as above.
+            unsafe { self.piece::<u16>(&mut value, at + (rest & 4)) };
+        }
+        if rest & 1 != 0 {
+            // SAFETY: as above.
+            unsafe { self.piece::<u8>(&mut value, at + (rest & 6)) };
         }
         // SAFETY: every byte was written, with those of the default or of a value of this type.
         unsafe { value.assume_init() }
     }
+
+    /// Copies the piece at byte `at`.
+    ///
+    /// # Safety
+    /// The piece ends inside the value.
+    #[inline(always)]
+    unsafe fn piece<P: Piece>(&'static self, value: &mut MaybeUninit<T>, at: usize) {
+        let preset = self.address().wrapping_add(at).cast::<P>();
+        // SAFETY: inside the default, which has no padding, by the caller's promise.
+        let preset = unsafe { preset.read_unaligned() };
+        let (constant, width) = (self.address(), size_of::<P>() as u32);
+        let bits = hooks::__crosscut_spec_constant(constant, at as u64, width, preset.widened());
+        let target = value.as_mut_ptr().cast::<u8>().wrapping_add(at).cast::<P>();
+        // SAFETY: inside the value, by the caller's promise.
+        unsafe { target.write_unaligned(P::narrowed(bits)) };
+    }
 }
+
+/// A number that a piece of a constant is.
+trait Piece: Copy {
+    fn widened(self) -> u64;
+    fn narrowed(bits: u64) -> Self;
+}
+
+macro_rules! pieces {
+    ($($number:ty)*) => {$(
+        impl Piece for $number {
+            #[inline(always)]
+            fn widened(self) -> u64 {
+                self as u64
+            }
+
+            #[inline(always)]
+            fn narrowed(bits: u64) -> Self {
+                bits as Self
+            }
+        }
+    )*};
+}
+
+pieces! { u8 u16 u32 u64 }
 
 impl<T: SpecValue + fmt::Debug> fmt::Debug for SpecConstant<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,7 +166,7 @@ impl<T: SpecValue + fmt::Debug> fmt::Debug for SpecConstant<T> {
 #[cfg(test)]
 mod tests {
     use super::SpecConstant;
-    use crate::place::{Place, Setting, enter, enter_with};
+    use crate::place::{Place, enter, enter_with};
 
     static TILE: SpecConstant<u32> = SpecConstant::new(16);
     static FLAG: SpecConstant<bool> = SpecConstant::new(false);
@@ -137,7 +179,7 @@ mod tests {
             assert_eq!((TILE.get(), FLAG.get()), (16, false));
         }
         let value = 32u32.to_ne_bytes();
-        let settings = [Setting { constant: TILE.address(), value: value.as_ptr() }];
+        let settings = [(TILE.address(), value.as_ptr())];
         // SAFETY: as above, and the value is a `u32` for a constant of that type.
         let _inside = unsafe { enter_with(Place::Statics, &settings) };
         assert_eq!((TILE.get(), FLAG.get()), (32, false));

@@ -6,11 +6,14 @@
 //! driver's to check.
 //!
 //! - `words`: the header, and one instruction after the other.
+//! - `interface`: what its kernels take.
 //! - `specialise`: gives specialization constants their values.
 
+mod interface;
 mod specialise;
 mod words;
 
+pub use interface::{KernelInterface, KernelParameter, ValueKind, interfaces};
 pub use specialise::{Specialised, specialise};
 
 use words::Words;
@@ -111,6 +114,14 @@ pub enum SpirvError {
     NoFunction {
         /// The entry point.
         name: String,
+    },
+    /// A kernel whose type is not a kernel's.
+    #[error("SPIR-V kernel {name:?} {fault}")]
+    Kernel {
+        /// The entry point.
+        name: String,
+        /// What is wrong with it.
+        fault: &'static str,
     },
     /// Two entry points of one name.
     #[error("SPIR-V has two entry points {name:?}")]

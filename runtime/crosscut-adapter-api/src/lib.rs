@@ -181,7 +181,7 @@ pub struct Extent {
 /// One argument of a kernel, in the order of its parameters.
 #[derive(Clone, Copy)]
 pub enum Argument<'a> {
-    /// Plain bytes: 4 or 8 of them.
+    /// Plain bytes, as many as the parameter has: 4 or 8 for kernels of images.
     Value(&'a [u8]),
     /// The address of `memory` plus `offset` bytes; `offset` is less than its size and a multiple
     /// of [`Context::argument_alignment`].

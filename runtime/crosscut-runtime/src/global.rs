@@ -324,9 +324,11 @@ pub struct NativeScope<'a> {
     pub(crate) context: &'a Context,
     /// Statics that this launch holds exclusively.
     pub(crate) exclusives: &'a [*const u8],
+    /// The specialization constants that this launch sets, and where their values are.
+    pub(crate) settings: &'a [(*const u8, *const u8)],
 }
 
-// SAFETY: the addresses are only compared.
+// SAFETY: the addresses are only compared, and the values are only read.
 unsafe impl Sync for NativeScope<'_> {}
 
 impl NativeScope<'_> {
@@ -334,6 +336,13 @@ impl NativeScope<'_> {
     #[must_use]
     pub fn uses_statics(&self) -> bool {
         self.exclusives.is_empty() && self.context.uses_statics()
+    }
+
+    /// The specialization constants that this launch sets: the address of each one's static, and that of
+    /// its value.
+    #[must_use]
+    pub fn settings(&self) -> &[(*const u8, *const u8)] {
+        self.settings
     }
 
     /// The storage of the global whose static is at `address`.

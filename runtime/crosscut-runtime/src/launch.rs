@@ -7,6 +7,7 @@ use crosscut_adapter_api::{
     Argument, Extent, NativeEntry, NativeLaunch, NativePanic, NativeQueue, Slot,
 };
 
+use crate::bundle::Bundle;
 use crate::bytes;
 use crate::command::{Access, Command, Outcome};
 use crate::dependency;
@@ -19,6 +20,7 @@ use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
 use crate::record::Watch;
 use crate::region::{Bytes, Region};
+use crate::specialization::Specialization;
 use crate::{Error, ErrorKind, trace};
 
 /// No extent may be larger: device code counts on it.
@@ -54,6 +56,26 @@ pub struct KernelLaunch<'a> {
     pub bindings: &'a [Binding<'a>],
     /// What it waits for, besides whatever uses the same memory.
     pub after: &'a [Event],
+    /// Which build of it runs.
+    pub variant: Variant<'a>,
+}
+
+/// Which build of a kernel a launch runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Variant<'a> {
+    /// The one with these values of specialization constants; built if there is none yet.
+    With(&'a Specialization),
+    /// The one in this bundle.
+    Of(&'a Bundle),
+}
+
+impl<'a> Variant<'a> {
+    fn values(self) -> &'a Specialization {
+        match self {
+            Self::With(values) => values,
+            Self::Of(bundle) => bundle.values(),
+        }
+    }
 }
 
 /// An argument of a launch.
@@ -149,7 +171,12 @@ impl Queue {
             }
             slots.push(Slot { address: self.native_address(binding)?, length: binding.length });
         }
-        let scope = NativeScope { context: self.context(), exclusives: &exclusives };
+        if let Variant::Of(bundle) = launch.variant {
+            bundle.get(self.context(), (definition.key)(), definition.name)?;
+        }
+        let settings = launch.variant.values().settings();
+        let scope =
+            NativeScope { context: self.context(), exclusives: &exclusives, settings: &settings };
         slots.push(Slot { address: (&raw const scope).cast_mut().cast(), length: 0 });
         let launch = NativeLaunch { captures, slots: slots.as_slice(), extent: space.extent };
         // SAFETY: the caller promises that captures and bindings fit the definition. Buffers are
@@ -203,13 +230,7 @@ impl Queue {
     unsafe fn launch_image(&self, launch: &KernelLaunch<'_>, space: Space) -> Result<Event, Error> {
         let KernelLaunch { definition, captures, bindings, .. } = *launch;
         let context = self.context();
-        let kernel = context.inner().kernels.get(
-            context,
-            &*self.adapter,
-            (definition.key)(),
-            definition.captures_size,
-            definition.name,
-        )?;
+        let kernel = self.variant(launch)?;
         // The sizes have been checked: their product fits.
         let items = space.extent.size.iter().product();
         let entry = kernel.entry(items, |slot| bindings.get(slot).map(|binding| binding.length));
@@ -276,6 +297,23 @@ impl Queue {
         }
         self.return_from_detours(detours, &command)?;
         Ok(Event::of(command))
+    }
+
+    /// The kernel of a launch, built.
+    fn variant(&self, launch: &KernelLaunch<'_>) -> Result<Arc<Loaded>, Error> {
+        let KernelDefinition { key, name, captures_size, .. } = *launch.definition;
+        let context = self.context();
+        let values = match launch.variant {
+            Variant::With(values) => values,
+            Variant::Of(bundle) => match bundle.get(context, key(), name)? {
+                Some(kernel) => {
+                    kernel.check_captures(captures_size)?;
+                    return Ok(Arc::clone(kernel));
+                }
+                None => bundle.values(),
+            },
+        };
+        context.inner().kernels.get(context, &*self.adapter, key(), values, captures_size, name)
     }
 
     /// The memory behind each binding; `None` where it is empty.
@@ -406,7 +444,7 @@ fn same(one: Source<'_>, other: Source<'_>) -> bool {
     }
 }
 
-fn check_size(size: [usize; 3]) -> Result<(), Error> {
+pub(crate) fn check_size(size: [usize; 3]) -> Result<(), Error> {
     let items = size.iter().try_fold(1u64, |items, &size| items.checked_mul(size as u64));
     let refused = |why: String| Err(Error::invalid(why, "split it over several launches"));
     if let Some(extent) = size.iter().find(|&&extent| extent > LARGEST_EXTENT) {

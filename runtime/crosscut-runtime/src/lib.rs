@@ -16,6 +16,7 @@
 //! - A panic of a kernel is told once by queues, and once by its event whoever was told before. Once
 //!   the event has told it, queues do not.
 
+mod bundle;
 mod bytes;
 mod cache;
 mod command;
@@ -38,8 +39,11 @@ mod region;
 mod registry;
 mod requirement;
 mod selector;
+mod specialization;
+mod spirv_program;
 mod trace;
 
+pub use bundle::{Bundle, BundledKernel};
 pub use cache::ProgramCache;
 pub use command::Access;
 pub use context::Context;
@@ -51,9 +55,11 @@ pub use device::{BackendReport, Device, Runtime};
 pub use error::{Error, ErrorKind};
 pub use event::Event;
 pub use global::{GlobalHandle, NativeScope};
-pub use launch::{Binding, KernelDefinition, KernelLaunch, Source};
+pub use launch::{Binding, KernelDefinition, KernelLaunch, Source, Variant};
 pub use memory::Buffer;
 pub use panic::KernelPanic;
 pub use queue::Queue;
 pub use region::Region;
 pub use registry::{__crosscut_register, __crosscut_unregister};
+pub use specialization::Specialization;
+pub use spirv_program::{SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind};

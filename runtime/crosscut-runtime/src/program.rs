@@ -1,17 +1,19 @@
 //! Built programs: from a kernel's key to something a queue can launch.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crosscut_adapter_api::{self as adapter, CodeForm};
-use crosscut_image::{Image, PanicSite, Parameter, Target, spirv};
+use crosscut_image::{Image, Kernel, PanicSite, Parameter, Target, spirv};
 
 use crate::command::Access;
 use crate::context::Context;
 use crate::global::{self, GlobalHandle, Instance};
 use crate::memory::Allocation;
 use crate::registry::{self, Found};
+use crate::specialization::{self, Specialised, Specialization};
 use crate::{Error, ErrorKind, requirement};
 
 /// The kernels of a context that have been launched, and the programs they came from.
@@ -27,6 +29,22 @@ struct Cache {
     /// The registry's generation that it was filled under.
     generation: u64,
     kernels: HashMap<u64, Arc<Loaded>, BuildHasherDefault<KeyHasher>>,
+    /// Those with values for specialization constants.
+    specialised: Specialised<Loaded>,
+}
+
+impl Cache {
+    fn get(&self, key: u64, values: &Specialization) -> Option<&Arc<Loaded>> {
+        if values.is_empty() { self.kernels.get(&key) } else { self.specialised.get(key, values) }
+    }
+
+    fn insert(&mut self, key: u64, values: &Specialization, kernel: Arc<Loaded>) -> Arc<Loaded> {
+        if values.is_empty() {
+            Arc::clone(self.kernels.entry(key).or_insert(kernel))
+        } else {
+            self.specialised.insert(key, values, kernel)
+        }
+    }
 }
 
 /// Keys are hashes already.
@@ -103,6 +121,11 @@ impl Loaded {
         }
     }
 
+    /// Refuses a closure of another size than the kernel was compiled for.
+    pub(crate) fn check_captures(&self, size: usize) -> Result<(), Error> {
+        check_captures(&self.image.kernels[self.index], size)
+    }
+
     /// The kernel's name for people.
     pub(crate) fn display_name(&self) -> &str {
         &self.image.kernels[self.index].display_name
@@ -114,12 +137,14 @@ impl Loaded {
 }
 
 impl Kernels {
-    /// The kernel of this key; built at the first call. `name` is for messages.
+    /// The kernel of this key with these values of specialization constants; built at the first call.
+    /// `name` is for messages.
     pub(crate) fn get(
         &self,
         context: &Context,
         queue: &dyn adapter::Queue,
         key: u64,
+        values: &Specialization,
         captures_size: usize,
         name: fn() -> &'static str,
     ) -> Result<Arc<Loaded>, Error> {
@@ -127,31 +152,33 @@ impl Kernels {
         {
             let cache = self.cache.read().unwrap_or_else(PoisonError::into_inner);
             if cache.generation == generation
-                && let Some(known) = cache.kernels.get(&key)
+                && let Some(known) = cache.get(key, values)
             {
                 return Ok(Arc::clone(known));
             }
         }
         self.forget_unloaded(context, generation);
         let found = registry::find(key, &targets(context))?.ok_or_else(|| missing(name()))?;
-        let kernel = &found.image.kernels[found.kernel];
-        if kernel.captures_size as usize != captures_size {
-            return Err(Error::new(
-                ErrorKind::Build,
-                format!(
-                    "kernel `{}` captures {captures_size} bytes in the host program and {} in its image",
-                    kernel.display_name, kernel.captures_size
-                ),
-            )
-            .with_help("rebuild with `cargo crosscut build`"));
-        }
-        let loaded = Arc::new(self.load(context, queue, &found)?);
+        check_captures(&found.image.kernels[found.kernel], captures_size)?;
+        self.get_found(context, queue, &found, values, generation)
+    }
+
+    /// The same for a kernel that was found in the registry of this generation.
+    pub(crate) fn get_found(
+        &self,
+        context: &Context,
+        queue: &dyn adapter::Queue,
+        found: &Found,
+        values: &Specialization,
+        generation: u64,
+    ) -> Result<Arc<Loaded>, Error> {
+        let loaded = Arc::new(self.load(context, queue, found, values)?);
         let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
         if cache.generation != generation {
             // Programs came or went meanwhile, perhaps this one: it is looked for again next time.
             return Ok(loaded);
         }
-        Ok(Arc::clone(cache.kernels.entry(key).or_insert(loaded)))
+        Ok(cache.insert(found.key(), values, loaded))
     }
 
     /// Forgets kernels, programs and globals of binaries that have been unloaded since.
@@ -161,13 +188,13 @@ impl Kernels {
             return;
         }
         let there: Vec<u64> = registry::programs().iter().map(|program| program.id()).collect();
-        let gone: Vec<usize> = cache
-            .kernels
-            .values()
+        let gone: Vec<usize> = (cache.kernels.values())
+            .chain(cache.specialised.values())
             .filter(|kernel| !there.contains(&kernel.program))
             .flat_map(|kernel| kernel.statics.iter().copied())
             .collect();
         cache.kernels.retain(|_, kernel| there.contains(&kernel.program));
+        cache.specialised.retain(|kernel| there.contains(&kernel.program));
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         building.retain(|(program, _), _| there.contains(program));
         context.inner().globals.retain(|address| !gone.contains(&address));
@@ -179,6 +206,7 @@ impl Kernels {
         context: &Context,
         queue: &dyn adapter::Queue,
         found: &Found,
+        values: &Specialization,
     ) -> Result<Loaded, Error> {
         let kernel = &found.image.kernels[found.kernel];
         let assumed = kernel.assumed.as_ref();
@@ -216,7 +244,7 @@ impl Kernels {
         // Writes last, so that a global in both sets ends up noted as written.
         let mut globals = accessed(&kernel.reads, Access::Read);
         globals.extend(accessed(&kernel.writes, Access::Write));
-        let (checked, second) = self.build(context, found)?;
+        let (checked, second) = self.build(context, found, values)?;
         Ok(Loaded {
             entry: entry(checked, &kernel.parameters),
             assumed: assumed.zip(second).map(|(assumed, second)| {
@@ -232,7 +260,12 @@ impl Kernels {
     }
 
     /// Both forms of a kernel, from its program.
-    fn build(&self, context: &Context, found: &Found) -> Result<Forms, Error> {
+    fn build(
+        &self,
+        context: &Context,
+        found: &Found,
+        values: &Specialization,
+    ) -> Result<Forms, Error> {
         let kernel = &found.image.kernels[found.kernel];
         let assumed = |program: &dyn adapter::Program| {
             kernel.assumed.as_ref().map(|assumed| program.kernel(&assumed.name)).transpose()
@@ -244,9 +277,12 @@ impl Kernels {
                 error,
             )
         };
+        let numbers = values.numbers(found)?;
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (found.program.id(), found.image_index);
-        if let Some(program) = building.get(&place) {
+        if numbers.is_empty()
+            && let Some(program) = building.get(&place)
+        {
             let first = program.kernel(&kernel.name).map_err(failed)?;
             return Ok((first, assumed(&**program).map_err(failed)?));
         }
@@ -269,17 +305,37 @@ impl Kernels {
             }
         };
         let (device, adapter) = (context.device(), &*context.inner().adapter);
-        let (form, code) = ((found.image.target, form), &found.image.payload);
-        let built = device.cache().build(device, adapter, form, code, &kernel.name);
+        let form = (found.image.target, form);
+        let code = match found.image.spec_constants.is_empty() {
+            true => Cow::Borrowed(&*found.image.payload),
+            false => Cow::Owned(specialization::code(&found.image, &numbers)?),
+        };
+        let built = device.cache().build(device, adapter, form, &code, &kernel.name);
         let (program, first) = built.map_err(failed)?;
         let forms = (first, assumed(&*program).map_err(failed)?);
-        building.insert(place, program);
+        if numbers.is_empty() {
+            building.insert(place, program);
+        }
         Ok(forms)
     }
 }
 
+fn check_captures(kernel: &Kernel, size: usize) -> Result<(), Error> {
+    if kernel.captures_size as usize == size {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Build,
+        format!(
+            "kernel `{}` captures {size} bytes in the host program and {} in its image",
+            kernel.display_name, kernel.captures_size
+        ),
+    )
+    .with_help("rebuild with `cargo crosscut build`"))
+}
+
 /// The image targets that the context's device takes, best first.
-fn targets(context: &Context) -> Vec<Target> {
+pub(crate) fn targets(context: &Context) -> Vec<Target> {
     let forms = &context.device().info().code_forms;
     forms
         .iter()

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
-use crosscut_image::{Image, Target, decode};
+use crosscut_image::{Image, Kernel, Target, decode};
 
 use crate::{Error, ErrorKind};
 
@@ -39,6 +39,7 @@ pub(crate) struct Decoded {
 }
 
 /// A kernel found in a program.
+#[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) program: Arc<Program>,
     pub(crate) image: Arc<Image>,
@@ -129,6 +130,45 @@ pub(crate) fn find(key: u64, targets: &[Target]) -> Result<Option<Found>, Error>
     corrupt.map_or(Ok(None), Err)
 }
 
+/// All kernels in images of one of `targets`, each once; in any image for `None`.
+///
+/// # Errors
+/// A program's images cannot be decoded.
+pub(crate) fn kernels(targets: Option<&[Target]>) -> Result<Vec<Found>, Error> {
+    let mut all: Vec<Found> = Vec::new();
+    for program in programs() {
+        let decoded = program.decoded()?;
+        for (image_index, image) in decoded.images.iter().enumerate() {
+            if targets.is_some_and(|targets| !targets.contains(&image.target)) {
+                continue;
+            }
+            for (kernel, key) in image.kernels.iter().map(|kernel| kernel.key).enumerate() {
+                if !all.iter().any(|known| known.key() == key) {
+                    let (program, image) = (Arc::clone(&program), Arc::clone(image));
+                    all.push(Found { program, image, image_index, kernel });
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+impl Found {
+    fn entry(&self) -> &Kernel {
+        &self.image.kernels[self.kernel]
+    }
+
+    /// Its key in the host program.
+    pub(crate) fn key(&self) -> u64 {
+        self.entry().key
+    }
+
+    /// Its name for people.
+    pub(crate) fn display_name(&self) -> &str {
+        &self.entry().display_name
+    }
+}
+
 impl Program {
     /// The number that tells this program from every other one that is or was registered.
     pub(crate) fn id(&self) -> u64 {
@@ -147,6 +187,12 @@ impl Program {
     pub(crate) fn object(&self, id: &str) -> Result<Option<*const u8>, Error> {
         let address = self.decoded()?.objects.get(id).copied();
         Ok(address.map(std::ptr::with_exposed_provenance))
+    }
+
+    /// Whether several statics of this program have this address.
+    pub(crate) fn is_shared(&self, address: *const u8) -> Result<bool, Error> {
+        let objects = &self.decoded()?.objects;
+        Ok(objects.values().filter(|object| **object == address.addr()).count() > 1)
     }
 
     fn decode(&self) -> Result<Decoded, String> {

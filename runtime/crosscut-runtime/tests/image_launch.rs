@@ -40,6 +40,7 @@ fn arguments_follow_the_kernels_own_list() {
         size: [3, 1, 1],
         bindings: &bindings,
         after: &[],
+        variant: crosscut_runtime::Variant::With(&crosscut_runtime::Specialization::new()),
     };
     // SAFETY: 12 bytes of captures, and the arguments that the mock's kernel takes.
     let event = unsafe { queue.launch(&launch) };

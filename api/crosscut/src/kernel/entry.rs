@@ -117,7 +117,7 @@ where
     let range = range.start as usize..range.end as usize;
     // SAFETY: the runtime keeps writers of plain globals away while the launch runs; the scope
     // lives until then, and what it finds is never freed.
-    let _inside = unsafe { place::enter(place_of(scope)) };
+    let _inside = unsafe { place::enter_with(place_of(scope), scope.settings()) };
     native::catch(range.start, |at| {
         // SAFETY: the caller's promise is passed on.
         unsafe { R::run::<S, K, B>(&body, native, launch.extent.size, range, at) }
@@ -173,6 +173,7 @@ where
         size,
         bindings: bindings.list(),
         after: launch.events(),
+        variant: launch.variant()?,
     };
     // SAFETY: the definition is of this very body and these arguments' shape; `bindings` borrow
     // what `arguments` borrowed, until this returns.

@@ -27,8 +27,10 @@ pub(crate) struct Static(pub(crate) [u64; 2]);
 /// The table of host objects and what it points at, at fixed addresses.
 #[repr(C)]
 struct Table {
-    objects: [HostObject; 1],
+    objects: [HostObject; 2],
     global: Static,
+    /// A specialization constant.
+    constant: u64,
 }
 
 /// One kernel's line in an image.
@@ -97,8 +99,13 @@ pub(crate) fn descriptor(image: Image, initial: u64) -> (*mut Descriptor, Global
 
 fn leak(images: Vec<u8>, initial: u64) -> (*mut Descriptor, GlobalHandle) {
     let offset = i64::try_from(std::mem::offset_of!(Table, global)).unwrap();
-    let objects = [HostObject { offset, id: "G".as_ptr(), id_length: 1 }];
-    let table = &*Box::leak(Box::new(Table { objects, global: Static([initial; 2]) }));
+    let constant = i64::try_from(std::mem::offset_of!(Table, constant)).unwrap();
+    let objects = [
+        HostObject { offset, id: "G".as_ptr(), id_length: 1 },
+        HostObject { offset: constant, id: "S".as_ptr(), id_length: 1 },
+    ];
+    let global = Static([initial; 2]);
+    let table = &*Box::leak(Box::new(Table { objects, global, constant: 16 }));
     // The registry computes the address of the static from that of the table.
     let address = (&raw const table.global).cast::<u8>();
     address.expose_provenance();
@@ -108,10 +115,17 @@ fn leak(images: Vec<u8>, initial: u64) -> (*mut Descriptor, GlobalHandle) {
         images: images.as_ptr(),
         images_length: images.len() as u64,
         objects: (&raw const *table).cast(),
-        objects_length: 1,
+        objects_length: 2,
     }));
     // SAFETY: storage and initial bytes, 8 each, aligned to 8.
     (descriptor, unsafe { GlobalHandle::new(address, 8, 8, 0, global_properties::DEFAULT) })
+}
+
+/// Where the specialization constant `S` of the program with this descriptor is.
+pub(crate) fn constant(descriptor: *const Descriptor) -> *const u8 {
+    // SAFETY: descriptors are made by `leak`, and so are the tables they name.
+    let descriptor = unsafe { &*descriptor };
+    descriptor.objects.cast::<u8>().wrapping_add(std::mem::offset_of!(Table, constant))
 }
 
 unsafe fn not_here(_: &NativeLaunch<'_>, _: Range<u64>) -> Result<(), NativePanic> {
@@ -154,6 +168,7 @@ pub(crate) fn launch_after(
         size: [items, 1, 1],
         bindings,
         after,
+        variant: crosscut_runtime::Variant::With(&crosscut_runtime::Specialization::new()),
     };
     // SAFETY: no captures; the mock's kernels take what the tests bind.
     unsafe { queue.launch(&launch) }

@@ -1,0 +1,168 @@
+//! Kernel bundles: kernels of this program, built ahead with values of specialization constants.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use crosscut_adapter_api::QueueOptions;
+
+use crate::context::Context;
+use crate::program::{Loaded, targets};
+use crate::registry::{self, Found};
+use crate::specialization::Specialization;
+use crate::{Error, ErrorKind};
+
+/// Kernels of this program, ready to be launched in one context. Copies are the same bundle.
+#[derive(Clone)]
+pub struct Bundle(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    values: Specialization,
+    kernels: Vec<BundledKernel>,
+    /// By key. On the host CPU, where kernels are native code, there is nothing to load.
+    loaded: HashMap<u64, Option<Arc<Loaded>>>,
+    /// The keys of kernels that were left out.
+    refused: HashSet<u64>,
+}
+
+/// What a bundle tells about one of its kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BundledKernel {
+    /// Its name for people: `saxpy::main::{closure#0}`.
+    pub name: String,
+    /// The dimensions of its index space; 0 for a single task.
+    pub dimensions: u8,
+    /// The names of the device globals that it reaches, in order.
+    pub globals: Vec<String>,
+    /// The names of the specialization constants that it reads, in order.
+    pub spec_constants: Vec<String>,
+}
+
+impl BundledKernel {
+    fn of(found: &Found) -> Self {
+        let (image, kernel) = (&found.image, &found.image.kernels[found.kernel]);
+        let in_order = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
+        Self {
+            name: kernel.display_name.clone(),
+            dimensions: kernel.dimensions,
+            globals: in_order(image.globals.iter().map(|global| &*global.display_name).collect()),
+            spec_constants: in_order(
+                image.spec_constants.iter().map(|constant| &*constant.display_name).collect(),
+            ),
+        }
+    }
+}
+
+impl Bundle {
+    /// Builds every kernel of the program whose name `accept` likes.
+    ///
+    /// # Errors
+    /// It likes none although there are some, the device cannot run one of them, or the driver refuses.
+    pub fn build(
+        context: &Context,
+        values: Specialization,
+        accept: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, Error> {
+        let generation = registry::generation();
+        let all = match context.is_native() {
+            // Names are all that is wanted: what no device could load is no reason to fail here.
+            true => registry::kernels(None).unwrap_or_default(),
+            false => registry::kernels(Some(&targets(context)))?,
+        };
+        if all.is_empty() && !context.is_native() {
+            return Err(Error::new(
+                ErrorKind::KernelNotSupported,
+                "this program has no kernels with device images",
+            )
+            .with_help("build with `cargo crosscut build`; plain cargo builds run on `host`"));
+        }
+        let accepted: Vec<Found> =
+            all.iter().filter(|found| accept(found.display_name())).cloned().collect();
+        if accepted.is_empty() && !all.is_empty() {
+            let names: Vec<&str> = all.iter().take(8).map(Found::display_name).collect();
+            return Err(Error::invalid(
+                format!(
+                    "a bundle without kernels: none of this program's {} is accepted",
+                    all.len()
+                ),
+                format!("they are called `{}`", names.join("`, `")),
+            ));
+        }
+        let mut loaded = HashMap::new();
+        let mut kernels = Vec::new();
+        // Device globals are made with the kernels that reach them, which takes a queue.
+        let queue = match context.is_native() {
+            true => None,
+            false => Some(
+                context
+                    .inner()
+                    .adapter
+                    .create_queue(&QueueOptions::default())
+                    .map_err(|error| Error::driver("making a queue", error))?,
+            ),
+        };
+        for found in &accepted {
+            let kernel = match &queue {
+                Some(queue) => Some(
+                    context
+                        .inner()
+                        .kernels
+                        .get_found(context, &**queue, found, &values, generation)?,
+                ),
+                None => None,
+            };
+            loaded.insert(found.key(), kernel);
+            kernels.push(BundledKernel::of(found));
+        }
+        kernels.sort_by(|one, other| one.name.cmp(&other.name));
+        let refused = all.iter().map(Found::key).filter(|key| !loaded.contains_key(key)).collect();
+        Ok(Self(Arc::new(Inner { context: context.clone(), values, kernels, loaded, refused })))
+    }
+
+    /// Its kernels by name, in order.
+    ///
+    /// On the host CPU they are those of the device images that the program brought, if any.
+    #[must_use]
+    pub fn kernels(&self) -> &[BundledKernel] {
+        &self.0.kernels
+    }
+
+    /// The context its kernels were built in.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// The values its kernels were built with.
+    pub(crate) fn values(&self) -> &Specialization {
+        &self.0.values
+    }
+
+    /// The kernel of this key, `None` where it is native code; `name` is for messages.
+    pub(crate) fn get(
+        &self,
+        context: &Context,
+        key: u64,
+        name: fn() -> &'static str,
+    ) -> Result<Option<&Arc<Loaded>>, Error> {
+        context.owns(&self.0.context, "the bundle")?;
+        match self.0.loaded.get(&key) {
+            Some(kernel) => Ok(kernel.as_ref()),
+            // Native code that no image has a name of: nobody could have left it out.
+            None if context.is_native() && !self.0.refused.contains(&key) => Ok(None),
+            None => Err(Error::invalid(
+                format!("kernel `{}` is not in the bundle", name()),
+                "build the bundle with a filter that accepts it, or launch without `use_bundle`",
+            )),
+        }
+    }
+}
+
+impl fmt::Debug for Bundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.0.kernels.iter().map(|kernel| &kernel.name).collect();
+        f.debug_struct("Bundle").field("kernels", &names).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,202 @@
+//! Values of specialization constants: what a launch sets, and what that makes of an image.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use crosscut_image::{Image, SpecConstant, spirv};
+
+use crate::registry::Found;
+use crate::{Error, ErrorKind};
+
+/// The values that a launch or a bundle gives to specialization constants. All others have their
+/// defaults.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Specialization {
+    /// By the address of the constant's static, ascending.
+    values: Vec<(usize, Box<[u8]>)>,
+}
+
+impl Specialization {
+    /// No values.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { values: Vec::new() }
+    }
+
+    /// Gives a constant these bytes; what was set before is forgotten.
+    ///
+    /// # Safety
+    /// `constant` is the address of the static of a specialization constant, and `value` are the bytes
+    /// of a value of its type.
+    pub unsafe fn set(&mut self, constant: *const u8, value: &[u8]) {
+        match self.values.binary_search_by_key(&constant.addr(), |known| known.0) {
+            Ok(at) => self.values[at].1 = value.into(),
+            Err(at) => self.values.insert(at, (constant.addr(), value.into())),
+        }
+    }
+
+    /// Whether every constant has its default.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The constants and where their values are.
+    pub(crate) fn settings(&self) -> Vec<(*const u8, *const u8)> {
+        let setting = |(constant, value): &(usize, Box<[u8]>)| {
+            (std::ptr::without_provenance(*constant), value.as_ptr())
+        };
+        self.values.iter().map(setting).collect()
+    }
+
+    fn get(&self, constant: *const u8) -> Option<&[u8]> {
+        let at = self.values.binary_search_by_key(&constant.addr(), |known| known.0).ok()?;
+        Some(&self.values[at].1)
+    }
+
+    /// What the image's constants are by number, where that is not their default.
+    pub(crate) fn numbers(&self, found: &Found) -> Result<BTreeMap<u32, u64>, Error> {
+        let mut numbers = BTreeMap::new();
+        if self.is_empty() {
+            return Ok(numbers);
+        }
+        for constant in &found.image.spec_constants {
+            // A constant that the host program does not contain is one that nobody can set.
+            let Some(address) = found.program.object(&constant.id)? else { continue };
+            let Some(value) = self.get(address) else { continue };
+            if found.program.is_shared(address)? {
+                return Err(Error::new(
+                    ErrorKind::Build,
+                    format!(
+                        "`{}` has the address of another static: the linker merged equal data",
+                        constant.display_name
+                    ),
+                )
+                .with_help("link without `--icf=all`"));
+            }
+            let bits = bits(constant, value).ok_or_else(|| {
+                corrupt(format!(
+                    "`{}` is smaller in the host program than in the image",
+                    constant.display_name
+                ))
+            })?;
+            if bits != constant.default {
+                numbers.insert(constant.number, bits);
+            }
+        }
+        Ok(numbers)
+    }
+}
+
+/// The bits of one piece of a constant's value.
+fn bits(constant: &SpecConstant, value: &[u8]) -> Option<u64> {
+    let from = constant.offset as usize;
+    let piece = value.get(from..from.checked_add(usize::from(constant.width))?)?;
+    let mut bytes = [0; 8];
+    bytes.get_mut(..piece.len())?.copy_from_slice(piece);
+    // The host's bytes are a device's: both are little-endian wherever there is a driver.
+    Some(u64::from_le_bytes(bytes))
+}
+
+/// The code of an image in which the constants with these numbers have these values.
+pub(crate) fn code(image: &Image, numbers: &BTreeMap<u32, u64>) -> Result<Vec<u8>, Error> {
+    let specialised =
+        spirv::specialise(&image.payload, numbers).map_err(|error| corrupt(error.to_string()))?;
+    for constant in &image.spec_constants {
+        if specialised.constants.get(&constant.number) != Some(&constant.width) {
+            return Err(corrupt(format!("`{}` is not in its code", constant.display_name)));
+        }
+    }
+    Ok(specialised.bytes)
+}
+
+fn corrupt(why: String) -> Error {
+    Error::new(ErrorKind::Build, format!("corrupt device image: {why}"))
+        .with_help("rebuild with `cargo crosscut build`")
+}
+
+impl fmt::Debug for Specialization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Specialization").field("constants", &self.values.len()).finish()
+    }
+}
+
+/// So many values of one kernel are remembered; older ones are loaded again.
+const REMEMBERED: usize = 64;
+
+/// Kernels by the values they were built with.
+pub(crate) struct Specialised<T>(HashMap<u64, Vec<(Specialization, Arc<T>)>>);
+
+impl<T> Default for Specialised<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> Specialised<T> {
+    pub(crate) fn get(&self, key: u64, values: &Specialization) -> Option<&Arc<T>> {
+        let known = self.0.get(&key)?.iter().find(|known| known.0 == *values)?;
+        Some(&known.1)
+    }
+
+    /// Remembers a kernel, and forgets the one remembered longest where there are too many.
+    pub(crate) fn insert(&mut self, key: u64, values: &Specialization, kernel: Arc<T>) -> Arc<T> {
+        if let Some(known) = self.get(key, values) {
+            return Arc::clone(known);
+        }
+        let kernels = self.0.entry(key).or_default();
+        if kernels.len() >= REMEMBERED {
+            kernels.remove(0);
+        }
+        kernels.push((values.clone(), Arc::clone(&kernel)));
+        kernel
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.0.values().flatten().map(|known| &known.1)
+    }
+
+    pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        for kernels in self.0.values_mut() {
+            kernels.retain(|known| keep(&known.1));
+        }
+        self.0.retain(|_, kernels| !kernels.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(value: u32) -> Specialization {
+        let mut values = Specialization::new();
+        // SAFETY: the address is only compared here.
+        unsafe { values.set(std::ptr::without_provenance(16), &value.to_le_bytes()) };
+        values
+    }
+
+    #[test]
+    fn the_last_value_counts_and_the_order_of_setting_does_not() {
+        let mut one = values(1);
+        // SAFETY: as above.
+        unsafe { one.set(std::ptr::without_provenance(8), &[7]) };
+        let mut other = Specialization::new();
+        for (address, bytes) in [(8, vec![3]), (16, vec![1, 0, 0, 0]), (8, vec![7])] {
+            // SAFETY: as above.
+            unsafe { other.set(std::ptr::without_provenance(address), &bytes) };
+        }
+        assert!(one == other && one != values(1));
+    }
+
+    #[test]
+    fn the_values_of_one_kernel_do_not_grow_without_end() {
+        let mut known = Specialised::default();
+        for value in 0..1000 {
+            known.insert(5, &values(value), Arc::new(value));
+        }
+        assert_eq!(known.values().count(), REMEMBERED);
+        assert_eq!(known.get(5, &values(999)).map(|value| **value), Some(999));
+        assert!(known.get(5, &values(0)).is_none() && known.get(6, &values(999)).is_none());
+    }
+}

@@ -1,0 +1,368 @@
+//! Programs from SPIR-V that the program brings itself: from a file, or made by another compiler.
+//!
+//! The bytes are untrusted: their shape, the types of their kernels and the features they need are
+//! checked before a driver sees them, and every launch is checked against the kernel's own parameters.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crosscut_adapter_api::{self as adapter, Argument, CodeForm, Extent};
+use crosscut_image::Target;
+use crosscut_image::spirv::{self, KernelInterface, KernelParameter};
+
+pub use crosscut_image::spirv::ValueKind;
+
+use crate::command::{Access, Outcome};
+use crate::context::Context;
+use crate::event::Event;
+use crate::launch::check_size;
+use crate::memory::{Allocation, Buffer};
+use crate::queue::Queue;
+use crate::{Error, ErrorKind, requirement};
+
+/// A program built from SPIR-V, for one context. Copies are the same program.
+#[derive(Clone)]
+pub struct SpirvProgram(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    program: Box<dyn adapter::Program>,
+    kernels: Vec<KernelInterface>,
+    loaded: Mutex<HashMap<String, SpirvKernel>>,
+}
+
+/// A kernel of a [`SpirvProgram`]. Copies are the same kernel.
+#[derive(Clone)]
+pub struct SpirvKernel(Arc<Loaded>);
+
+struct Loaded {
+    context: Context,
+    interface: KernelInterface,
+    kernel: Box<dyn adapter::Kernel>,
+}
+
+/// The value of a specialization constant of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpirvConstant {
+    /// Its bits in the low bits.
+    pub bits: u64,
+    /// Its bytes, 0 for a truth value.
+    pub size: u8,
+}
+
+/// An argument of a kernel.
+pub enum SpirvArgument<'a> {
+    /// Memory.
+    Buffer {
+        /// The buffer.
+        buffer: &'a Buffer,
+        /// What the kernel does with it.
+        access: Access,
+        /// The bytes of one element.
+        element: usize,
+    },
+    /// A value.
+    Value {
+        /// Its bytes.
+        bytes: Box<[u8]>,
+        /// What it is.
+        kind: ValueKind,
+    },
+}
+
+impl SpirvProgram {
+    /// Builds a module in which the specialization constants with these numbers have these values.
+    ///
+    /// # Errors
+    /// The bytes are no well-formed module for OpenCL, it has no kernel, no such constant, or needs what
+    /// the device lacks; the device runs native code; the driver's refusal, with its log.
+    pub fn build(
+        context: &Context,
+        bytes: &[u8],
+        values: &BTreeMap<u32, SpirvConstant>,
+    ) -> Result<Self, Error> {
+        let device = context.device();
+        if !device.info().code_forms.contains(&CodeForm::Spirv64) {
+            let why = match context.is_native() {
+                true => "it runs native code".to_owned(),
+                false => device.info().code_forms_note.clone().unwrap_or_default(),
+            };
+            return Err(Error::new(
+                ErrorKind::KernelNotSupported,
+                format!("`{}` ({}) takes no SPIR-V: {why}", device.name(), device.backend()),
+            )
+            .with_help("choose a device that does by CROSSCUT_DEVICE, for example `opencl:*`"));
+        }
+        let refused = |error: spirv::SpirvError| {
+            Error::invalid(
+                error.to_string(),
+                "pass a module that `spirv-val --target-env opencl2.2` accepts",
+            )
+        };
+        let module = spirv::check(bytes).map_err(refused)?;
+        let kernels = spirv::interfaces(bytes).map_err(refused)?;
+        let Some(first) = kernels.first() else {
+            return Err(Error::invalid(
+                "SPIR-V without a kernel",
+                "compile a module with at least one kernel",
+            ));
+        };
+        let needs = requirement::of_capabilities(&module.capabilities);
+        requirement::check(&first.name, needs, device)?;
+        let numbers = values.iter().map(|(number, value)| (*number, value.bits)).collect();
+        let specialised = spirv::specialise(bytes, &numbers).map_err(refused)?;
+        check_values(values, &specialised.constants)?;
+        let form = (Target::Spirv64, CodeForm::Spirv64);
+        let adapter = &*context.inner().adapter;
+        let built = device.cache().build(device, adapter, form, &specialised.bytes, &first.name);
+        let (program, _) = built.map_err(|error| {
+            Error::driver(format!("building SPIR-V for `{}`", device.name()), error)
+        })?;
+        let (context, loaded) = (context.clone(), Mutex::default());
+        Ok(Self(Arc::new(Inner { context, program, kernels, loaded })))
+    }
+
+    /// The names of its kernels, in its order.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.0.kernels.iter().map(|kernel| &*kernel.name)
+    }
+
+    /// The context it was built in.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// A kernel by its name.
+    ///
+    /// # Errors
+    /// There is none of that name, or the driver refuses it.
+    pub fn kernel(&self, name: &str) -> Result<SpirvKernel, Error> {
+        let mut loaded = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = loaded.get(name) {
+            return Ok(known.clone());
+        }
+        let Some(interface) = self.0.kernels.iter().find(|kernel| kernel.name == name) else {
+            let names: Vec<&str> = self.kernels().take(8).collect();
+            return Err(Error::invalid(
+                format!("the program has no kernel `{name}`"),
+                format!("it has `{}`", names.join("`, `")),
+            ));
+        };
+        let kernel = self.0.program.kernel(name);
+        let kernel =
+            kernel.map_err(|error| Error::driver(format!("finding kernel `{name}`"), error))?;
+        let (context, interface) = (self.0.context.clone(), interface.clone());
+        let kernel = SpirvKernel(Arc::new(Loaded { context, interface, kernel }));
+        loaded.insert(name.to_owned(), kernel.clone());
+        Ok(kernel)
+    }
+}
+
+fn check_values(
+    values: &BTreeMap<u32, SpirvConstant>,
+    constants: &BTreeMap<u32, u8>,
+) -> Result<(), Error> {
+    for (number, value) in values {
+        match constants.get(number) {
+            Some(size) if *size == value.size => {}
+            Some(size) => {
+                let bytes = |size: u8| match size {
+                    0 => "a truth value".to_owned(),
+                    size => format!("a number of {size} bytes"),
+                };
+                return Err(Error::invalid(
+                    format!(
+                        "specialization constant {number} is {}, not {}",
+                        bytes(*size),
+                        bytes(value.size)
+                    ),
+                    "pass a value of the type that it has in the module",
+                ));
+            }
+            None => {
+                let there: Vec<String> = constants.keys().map(u32::to_string).collect();
+                return Err(Error::invalid(
+                    format!("the module has no specialization constant {number}"),
+                    match there.is_empty() {
+                        true => "it has none at all".to_owned(),
+                        false => format!("it has {}", there.join(", ")),
+                    },
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl SpirvKernel {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.interface.name
+    }
+
+    /// How many arguments it takes.
+    #[must_use]
+    pub fn arguments(&self) -> usize {
+        self.0.interface.parameters.len()
+    }
+
+    fn check(&self, arguments: &[SpirvArgument<'_>]) -> Result<(), Error> {
+        let (name, parameters) = (self.name(), &self.0.interface.parameters);
+        let takes = || {
+            let list: Vec<String> = parameters.iter().map(describe).collect();
+            format!("it takes ({})", list.join(", "))
+        };
+        if arguments.len() != parameters.len() {
+            return Err(Error::invalid(
+                format!(
+                    "kernel `{name}` takes {} arguments, and {} are passed",
+                    parameters.len(),
+                    arguments.len()
+                ),
+                takes(),
+            ));
+        }
+        for (at, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
+            if let KernelParameter::Other(what) = parameter {
+                return Err(Error::new(
+                    ErrorKind::KernelNotSupported,
+                    format!("kernel `{name}` takes {what} as argument {at}"),
+                )
+                .with_help("launch kernels that take buffers and values"));
+            }
+            if !fits(parameter, argument) {
+                return Err(Error::invalid(
+                    format!(
+                        "kernel `{name}` takes {} as argument {at}, not {}",
+                        describe(parameter),
+                        given(argument)
+                    ),
+                    takes(),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fits(parameter: &KernelParameter, argument: &SpirvArgument<'_>) -> bool {
+    match (parameter, argument) {
+        (&KernelParameter::Value { size, kind }, SpirvArgument::Value { bytes, kind: given }) => {
+            size == bytes.len() as u64 && kind == *given
+        }
+        // Bytes and what is not known are anything's.
+        (&KernelParameter::Global { element: 0 | 1, .. }, SpirvArgument::Buffer { .. }) => true,
+        (
+            &KernelParameter::Global { element, .. },
+            SpirvArgument::Buffer { element: given, .. },
+        ) => *given > 0 && (*given as u64).is_multiple_of(element),
+        _ => false,
+    }
+}
+
+fn describe(parameter: &KernelParameter) -> String {
+    match *parameter {
+        KernelParameter::Value { size, kind: ValueKind::Integer } => {
+            format!("an integer of {size} bytes")
+        }
+        KernelParameter::Value { size, kind: ValueKind::Float } => {
+            format!("a floating-point number of {size} bytes")
+        }
+        KernelParameter::Value { size, kind: ValueKind::Composite } => {
+            format!("a value of {size} bytes")
+        }
+        KernelParameter::Global { element: 0, .. } => "a buffer".to_owned(),
+        KernelParameter::Global { element, .. } => format!("a buffer of {element}-byte elements"),
+        KernelParameter::Local { .. } => "work-group memory".to_owned(),
+        KernelParameter::Other(what) => what.to_owned(),
+    }
+}
+
+fn given(argument: &SpirvArgument<'_>) -> String {
+    match argument {
+        SpirvArgument::Buffer { element, .. } => format!("a buffer of {element}-byte elements"),
+        SpirvArgument::Value { bytes, kind } => {
+            describe(&KernelParameter::Value { size: bytes.len() as u64, kind: *kind })
+        }
+    }
+}
+
+impl Queue {
+    /// Runs a kernel of a SPIR-V program once for every index of `extent`.
+    ///
+    /// # Errors
+    /// The kernel or a buffer is of another context, the arguments are not those it takes, the same
+    /// buffer is there twice although it is written, the index space is too large, what it waits for
+    /// failed, or the driver refuses.
+    ///
+    /// # Safety
+    /// With these arguments the kernel stays inside them, and writes only those bound for writing, which
+    /// the caller has borrowed mutably.
+    pub unsafe fn launch_spirv(
+        &self,
+        kernel: &SpirvKernel,
+        extent: Extent,
+        arguments: &[SpirvArgument<'_>],
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        let context = self.context();
+        context.owns(&kernel.0.context, "the kernel")?;
+        check_size(extent.size)?;
+        kernel.check(arguments)?;
+        let mut uses: Vec<(&Arc<Allocation>, Access)> = Vec::new();
+        let mut passed = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            passed.push(match argument {
+                SpirvArgument::Value { bytes, .. } => Argument::Value(bytes),
+                SpirvArgument::Buffer { buffer, access, .. } => {
+                    context.owns(buffer.context(), "a buffer among the arguments")?;
+                    let Some(allocation) = buffer.allocation() else {
+                        let spare = context.spare()?;
+                        passed.push(Argument::Memory { memory: spare.memory(), offset: 0 });
+                        continue;
+                    };
+                    let twice = uses.iter().any(|(other, of_other)| {
+                        let written = [*access, *of_other].contains(&Access::Write);
+                        written && Arc::ptr_eq(other, allocation)
+                    });
+                    if twice {
+                        return Err(Error::invalid(
+                            "the same memory is there twice among the arguments, and is written",
+                            "pass it once",
+                        ));
+                    }
+                    uses.push((allocation, *access));
+                    Argument::Memory { memory: allocation.memory(), offset: 0 }
+                }
+            });
+        }
+        if extent.size.contains(&0) {
+            return self.nothing_after(after);
+        }
+        let after = self.dependencies(after)?;
+        let command = self.submit(&uses, after, Outcome::Settled, |after| {
+            // SAFETY: number and sizes of the arguments were checked against the kernel's parameters.
+            // Dropping an allocation waits for the commands in its uses, where this one is noted. What
+            // the kernel does with them is the caller's promise.
+            unsafe { self.adapter.launch(&*kernel.0.kernel, extent, &passed, after) }
+        });
+        let failed = |error| Error::driver(format!("launching kernel `{}`", kernel.name()), error);
+        command.map(Event::of).map_err(failed)
+    }
+}
+
+impl fmt::Debug for SpirvProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.kernels().collect();
+        f.debug_struct("SpirvProgram").field("kernels", &names).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for SpirvKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpirvKernel").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
