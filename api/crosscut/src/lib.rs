@@ -97,8 +97,10 @@ pub use buffer::Buffer;
 pub use bundle::{Bundle, BundleBuilder};
 pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
-pub use crosscut_device::{ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive};
-pub use crosscut_device::{SpecConstant, SpecValue};
+pub use crosscut_device::{
+    AtomicF32, AtomicF64, ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive, SpecConstant,
+    SpecValue,
+};
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
     Event, Feature, Features, KernelPanic, Limits,

@@ -4,6 +4,7 @@
 //!   bug and ends the process.
 //! - [`on_device`]: whether this code runs on a device, known when the program is linked.
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
+//! - [`AtomicF32`] and [`AtomicF64`]: floating-point numbers that kernels share.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
 //! - [`property`]: what host and device may do with a global, by type.
 //! - [`SpecConstant`]: a constant of kernels that each launch may set.
@@ -12,6 +13,7 @@
 //! Nothing here depends on the runtime or on a driver: this crate is part of every device image.
 
 mod data;
+mod float;
 mod global;
 pub mod hooks;
 pub mod place;
@@ -20,6 +22,7 @@ mod side;
 mod spec_constant;
 
 pub use data::{ByName, DeviceCopy, DeviceData};
+pub use float::{AtomicF32, AtomicF64};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};
 pub use side::on_device;
 pub use spec_constant::{SpecConstant, SpecValue};

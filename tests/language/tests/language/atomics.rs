@@ -1,4 +1,4 @@
-//! Atomics of 8 to 64 bits.
+//! Atomics of 8 to 64 bits, integers and floating-point numbers.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{
@@ -83,6 +83,42 @@ fn floating_point_sums_by_compare_and_exchange() {
         queue.download(&cells)
     });
     assert_eq!(f32::from_bits(sums[0]), 499_500.0);
+}
+
+macro_rules! floats {
+    ($($name:ident: $atomic:ident, $float:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            static LARGEST: DeviceGlobal<[crosscut::$atomic; 2]> = DeviceGlobal::zeroed();
+            let cells = agree(|queue| {
+                queue.write(&LARGEST, &[0.0; 2])?;
+                let cells = queue.zeroed::<crosscut::$atomic>(8)?;
+                queue.parallel_for(ITEMS, &cells, |i, cells| {
+                    let x = i as $float;
+                    // Small whole numbers add up exactly in any order.
+                    cells[0].fetch_add(x, Relaxed);
+                    cells[1].fetch_sub(x, AcqRel);
+                    cells[2].fetch_max(x * 0.5, SeqCst);
+                    cells[3].fetch_min(-x, Release);
+                    cells[4].store(2.5, Release);
+                    let _ = cells[5].fetch_update(SeqCst, Acquire, |seen| Some(seen + 1.0));
+                    if cells[6].compare_exchange(0.0, -1.0, AcqRel, Relaxed).is_ok() {
+                        cells[7].swap(cells[4].load(Acquire) + 1.0, Relaxed);
+                    }
+                    LARGEST[i % 2].fetch_max(x, Relaxed);
+                })?;
+                let mut cells = queue.download(&cells)?;
+                cells.extend(queue.read(&LARGEST)?);
+                Ok(cells)
+            });
+            assert_eq!(cells, [499_500.0, -499_500.0, 499.5, -999.0, 2.5, 1000.0, -1.0, 3.5, 998.0, 999.0]);
+        }
+    )*};
+}
+
+floats! {
+    of_floating_point_numbers_of_32_bits: AtomicF32, f32;
+    of_floating_point_numbers_of_64_bits: AtomicF64, f64;
 }
 
 #[test]

@@ -105,6 +105,28 @@ fn half_converts() {
 }
 
 #[test]
+fn half_computes_in_buffers_and_globals() {
+    use crosscut::prelude::*;
+    use half::{bf16, f16};
+    static SCALE: DeviceGlobal<[f16; 2]> = DeviceGlobal::new([f16::from_f32_const(0.5), f16::ONE]);
+    crosscut_language::agree(|queue| {
+        let x: Vec<f16> = (0..50).map(|i| f16::from_f32(i as f32 * 0.37 - 9.0)).collect();
+        let x = queue.upload(&x)?;
+        let mut y = queue.zeroed::<[f16; 3]>(50)?;
+        queue.for_each(&mut y, &x, |i, y, x| {
+            let [scale, one] = SCALE.get();
+            let b = bf16::from_f32(x[i].to_f32()) * bf16::from_f32(1.5);
+            *y = [
+                x[i] * scale + one,
+                (x[i] / f16::from_f32(3.0)).max(-one),
+                f16::from_f32(b.to_f32()),
+            ];
+        })?;
+        Ok(queue.download(&y)?.concat().into_iter().map(f16::to_bits).collect())
+    });
+}
+
+#[test]
 fn fixed_counts_in_fractions() {
     use fixed::types::{I16F16, U8F8};
     map(&[0i32, 1, -5, 100, 77], |n| {

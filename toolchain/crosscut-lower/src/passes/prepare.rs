@@ -1,7 +1,7 @@
 //! Turns host functions into ones that can be inlined and run on a device.
 //!
 //! Expects the linked module, invokes already lowered to calls.
-//! Leaves: hooks as declarations, "on device" folded to true, no attribute that speaks of the host's
+//! Leaves: hooks as declarations, "on device" folded to true, features of the host's CPU to false, no attribute that speaks of the host's
 //! CPU or forbids inlining, no personality, no empty inline assembly.
 //!
 //! `define void @f() #0 personality ptr @p` with `#0 = { noinline "target-cpu"="x86-64" }`
@@ -62,6 +62,10 @@ const DROPPED_ATTRIBUTES: &[&str] = &[
 const DROPPED_CHECKS: &[&str] =
     &["panic_misaligned_pointer_dereference", "panic_null_pointer_dereference"];
 
+/// The module of std's functions that ask what the host's CPU can do: on a device the answer is no, and
+/// crates then take the way that every processor can go.
+const DETECTION: &str = "__is_feature_detected";
+
 /// Runs the pass.
 pub(crate) fn run(ir: &mut Ir) {
     for item in &mut ir.items {
@@ -76,6 +80,13 @@ pub(crate) fn run(ir: &mut Ir) {
                 if let Some((name, declaration)) = hook {
                     item.kind = Kind::Declaration;
                     item.lines = vec![declaration.replace("{}", name)];
+                } else if item.name.contains(DETECTION) {
+                    item.kind = Kind::Function;
+                    item.lines = vec![
+                        format!("define internal i1 {}() alwaysinline {{", item.name),
+                        "  ret i1 false".to_owned(),
+                        "}".to_owned(),
+                    ];
                 } else if item.kind == Kind::Function {
                     prepare_function(item);
                 }
