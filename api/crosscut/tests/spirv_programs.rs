@@ -1,0 +1,254 @@
+//! Programs from SPIR-V: kernels by name, arguments checked, modules that lie refused.
+//!
+//! The modules come from clang and `spirv-as`, the devices are those that take SPIR-V. Without either the
+//! tests have nothing to hold; `CROSSCUT_REQUIRE_OPENCL=1` makes that a failure.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use crosscut::prelude::*;
+use crosscut::{Backend, ByValue, CodeForm, DeviceCopy, ErrorKind, Program};
+
+fn is_required() -> bool {
+    std::env::var_os("CROSSCUT_REQUIRE_OPENCL").is_some_and(|value| value == "1")
+}
+
+/// A queue on a device that takes SPIR-V.
+fn queue() -> Option<Queue> {
+    let device = crosscut::devices()
+        .unwrap()
+        .into_iter()
+        .find(|device| device.info().code_forms.contains(&CodeForm::Spirv64));
+    assert!(device.is_some() || !is_required(), "no device takes SPIR-V");
+    Some(Queue::on(&device?).unwrap())
+}
+
+/// The kernels of `kernels.cl`, by whichever clang there is.
+fn compiled() -> Option<&'static [u8]> {
+    static MODULE: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    let module = MODULE.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spirv_programs/kernels.cl");
+        let folder = tempfile::tempdir().unwrap();
+        let object = folder.path().join("kernels.spv");
+        ["clang-22", "clang"].iter().find_map(|clang| {
+            let mut command = Command::new(clang);
+            command.args(["--target=spirv64v1.2-unknown-unknown", "-x", "cl", "-cl-std=CL3.0"]);
+            command.args(["-Xclang", "-finclude-default-header", "-O1", "-c"]);
+            command.arg(&source).arg("-o").arg(&object).stderr(Stdio::null());
+            command.status().ok().filter(|status| status.success())?;
+            std::fs::read(&object).ok()
+        })
+    });
+    assert!(module.is_some() || !is_required(), "no clang that writes SPIR-V");
+    module.as_deref()
+}
+
+/// A module from its text.
+fn assembled(text: &str) -> Option<Vec<u8>> {
+    let mut assembler = Command::new("spirv-as");
+    assembler.args(["--target-env", "spv1.2", "-o", "-", "-"]);
+    let assembler = assembler.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    assert!(assembler.is_ok() || !is_required(), "no spirv-as");
+    let mut assembler = assembler.ok()?;
+    assembler.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = assembler.wait_with_output().unwrap();
+    assert!(output.status.success());
+    Some(output.stdout)
+}
+
+/// One kernel, which stores three specialization constants.
+const CONSTANTS: &str = "
+    OpCapability Kernel
+    OpCapability Addresses
+    OpCapability Int64
+    OpMemoryModel Physical64 OpenCL
+    OpEntryPoint Kernel %store \"store\"
+    OpDecorate %a SpecId 0
+    OpDecorate %b SpecId 7
+    OpDecorate %c SpecId 2
+    %void = OpTypeVoid
+    %uint = OpTypeInt 32 0
+    %ulong = OpTypeInt 64 0
+    %bool = OpTypeBool
+    %pointer = OpTypePointer CrossWorkgroup %ulong
+    %type = OpTypeFunction %void %pointer
+    %a = OpSpecConstant %ulong 5
+    %b = OpSpecConstant %uint 6
+    %c = OpSpecConstantTrue %bool
+    %one = OpConstant %ulong 1
+    %two = OpConstant %ulong 2
+    %zero = OpConstant %ulong 0
+    %store = OpFunction %void None %type
+    %p = OpFunctionParameter %pointer
+    %start = OpLabel
+    %p1 = OpPtrAccessChain %pointer %p %one
+    %p2 = OpPtrAccessChain %pointer %p %two
+    %wide = OpUConvert %ulong %b
+    %chosen = OpSelect %ulong %c %one %zero
+    OpStore %p %a Aligned 8
+    OpStore %p1 %wide Aligned 8
+    OpStore %p2 %chosen Aligned 8
+    OpReturn
+    OpFunctionEnd";
+
+#[derive(Clone, Copy, DeviceCopy)]
+#[repr(C)]
+struct Setup {
+    gain: f32,
+    bias: i32,
+    big: i64,
+}
+
+#[test]
+fn kernels_run_by_name_with_typed_arguments() {
+    let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
+    let program = Program::from_spirv(queue.context(), module).unwrap();
+    let names: Vec<&str> = program.kernels().collect();
+    assert_eq!(names, ["saxpy", "numbers", "by_value", "table", "sampled"]);
+
+    let saxpy = program.kernel("saxpy").unwrap();
+    assert_eq!((saxpy.name(), saxpy.arguments()), ("saxpy", 3));
+    let x = queue.upload(&[1.0f32, 2.0, 3.0]).unwrap();
+    let mut y = queue.upload(&[10.0f32, 20.0, 30.0]).unwrap();
+    for _ in 0..2 {
+        // SAFETY: one item per element.
+        unsafe { queue.launch().run(&saxpy, 3, (2.0f32, &x, &mut y)) }.unwrap();
+    }
+    assert_eq!(queue.download(&y).unwrap(), [14.0, 28.0, 42.0]);
+
+    let mut out = queue.zeroed::<i64>(9).unwrap();
+    let numbers = program.kernel("numbers").unwrap();
+    let values = (-1i8, 255u8, -2i16, 65_535u16, -3i32, u32::MAX, -4i64, u64::MAX, -5.0f32);
+    let (a, b, c, d, e, f, g, h, i) = values;
+    // SAFETY: it writes nine elements.
+    unsafe { queue.launch().run(&numbers, 1, (&mut out, a, b, c, d, e, f, g, h, i)) }.unwrap();
+    let expected = [-1, 255, -2, 65_535, -3, i64::from(u32::MAX), -4, -1, -5];
+    assert_eq!(queue.download(&out).unwrap(), expected);
+
+    let mut out = queue.zeroed::<f32>(2).unwrap();
+    let setup = Setup { gain: 0.5, bias: -2, big: 1 << 20 };
+    let by_value = program.kernel("by_value").unwrap();
+    let arguments = (&mut out, ByValue(setup), ByValue([1.0f32, 2.0, 4.0, 8.0]));
+    // SAFETY: it writes two elements.
+    unsafe { queue.launch().run(&by_value, 1, arguments) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [1_048_574.5, 15.0]);
+
+    let table = queue.upload(&[1i32, 2, 3]).unwrap();
+    let mut out = queue.zeroed::<i32>(6).unwrap();
+    // SAFETY: two rows of three elements, which the table has.
+    unsafe { queue.launch().run(&program.kernel("table").unwrap(), [2, 3], (&table, &mut out)) }
+        .unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [10, 20, 30, 11, 21, 31]);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused_before_the_driver_sees_them() {
+    let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
+    let program = Program::from_spirv(queue.context(), module).unwrap();
+    let saxpy = program.kernel("saxpy").unwrap();
+    let x = queue.upload(&[1.0f32]).unwrap();
+    let mut y = queue.upload(&[1.0f32]).unwrap();
+    let shorts = queue.upload(&[1i16, 2]).unwrap();
+    macro_rules! refused {
+        ($kernel:expr, $arguments:expr, $message:literal) => {
+            // SAFETY: nothing runs.
+            let error = unsafe { queue.launch().run($kernel, 1, $arguments) }.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            assert!(error.to_string().contains($message), "{error}");
+        };
+    }
+    refused!(&saxpy, (2.0f32, &x), "takes 3 arguments, and 2 are passed");
+    refused!(&saxpy, (), "takes 3 arguments, and 0 are passed");
+    refused!(&saxpy, (2.0f64, &x, &mut y), "a floating-point number of 4 bytes as argument 0, not");
+    refused!(&saxpy, (2u32, &x, &mut y), "not an integer of 4 bytes");
+    refused!(&saxpy, (&x, &x, &mut y), "not a buffer of 4-byte elements");
+    refused!(&saxpy, (2.0f32, 1u64, &mut y), "a buffer of 4-byte elements as argument 1");
+    refused!(&saxpy, (2.0f32, &shorts, &mut y), "not a buffer of 2-byte elements");
+    let numbers = program.kernel("numbers").unwrap();
+    refused!(&numbers, &x, "it takes (a buffer of 8-byte elements, an integer of 1 bytes,");
+    let by_value = program.kernel("by_value").unwrap();
+    refused!(
+        &by_value,
+        (&mut y, ByValue([0u64; 3]), ByValue([0f32; 4])),
+        "not a value of 24 bytes"
+    );
+
+    let sampled = program.kernel("sampled").unwrap();
+    // SAFETY: nothing runs.
+    let error = unsafe { queue.launch().run(&sampled, 1, (1u64, &mut y)) }.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
+    assert!(error.to_string().contains("takes a sampler as argument 0"), "{error}");
+
+    let error = program.kernel("sax").unwrap_err();
+    assert!(error.to_string().contains("no kernel `sax`"), "{error}");
+    assert!(error.help().unwrap().contains("`saxpy`"), "{error}");
+
+    let elsewhere = Queue::in_context(&queue.device().create_context().unwrap()).unwrap();
+    // SAFETY: nothing runs.
+    let error = unsafe { elsewhere.launch().run(&saxpy, 1, (2.0f32, &x, &mut y)) }.unwrap_err();
+    assert!(error.to_string().contains("another context"), "{error}");
+
+    static UNUSED: SpecConstant<u32> = SpecConstant::new(1);
+    let launch = queue.launch().with(&UNUSED, 2);
+    // SAFETY: nothing runs.
+    let error = unsafe { launch.run(&saxpy, 1, (2.0f32, &x, &mut y)) }.unwrap_err();
+    assert!(error.to_string().contains("`SpecConstant`"), "{error}");
+    // And after all that it still runs.
+    // SAFETY: one item for one element.
+    unsafe { queue.launch().run(&saxpy, 1, (2.0f32, &x, &mut y)) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [3.0]);
+}
+
+#[test]
+fn constants_of_a_module_are_set_by_number() {
+    let (Some(queue), Some(module)) = (queue(), assembled(CONSTANTS)) else { return };
+    let run = |program: Program| {
+        let mut out = queue.zeroed::<u64>(3).unwrap();
+        // SAFETY: it writes three elements.
+        unsafe { queue.launch().run(&program.kernel("store").unwrap(), 1, &mut out) }.unwrap();
+        queue.download(&out).unwrap()
+    };
+    assert_eq!(run(Program::from_spirv(queue.context(), &module).unwrap()), [5, 6, 1]);
+    let set = || Program::spirv(queue.context(), &module);
+    let program = set().with(0, u64::MAX).with(7, 9u32).with(2, false).build().unwrap();
+    assert_eq!(run(program), [u64::MAX, 9, 0]);
+    let error = set().with(1, 5u32).build().unwrap_err();
+    assert!(error.to_string().contains("no specialization constant 1"), "{error}");
+    assert!(error.help().unwrap().contains("0, 2, 7"), "{error}");
+    let error = set().with(7, 5u64).build().unwrap_err();
+    assert!(error.to_string().contains("is a number of 4 bytes, not a number of 8"), "{error}");
+}
+
+#[test]
+fn the_host_says_why_it_takes_no_spirv() {
+    let devices = crosscut::devices().unwrap();
+    let Some(host) = devices.iter().find(|device| device.backend() == Backend::Host) else {
+        return;
+    };
+    let queue = Queue::on(host).unwrap();
+    let error = Program::from_spirv(queue.context(), &[]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
+    assert!(error.to_string().contains("takes no SPIR-V: it runs native code"), "{error}");
+}
+
+#[test]
+fn files_that_are_no_modules_are_refused() {
+    let (Some(queue), Some(module)) = (queue(), assembled(CONSTANTS)) else { return };
+    let refused = |bytes: &[u8]| {
+        let error = Program::from_spirv(queue.context(), bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        error.to_string()
+    };
+    assert!(refused(b"").contains("shorter than its header"));
+    assert!(refused(b"#!/bin/sh\nexit 0\n").contains("32-bit words"));
+    assert!(refused(&[0x7f; 64]).contains("magic number"));
+    for length in (0..module.len()).step_by(4) {
+        refused(&module[..length]);
+    }
+    let empty = "OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL";
+    assert!(refused(&assembled(empty).unwrap()).contains("without a kernel"));
+    let shader = "OpCapability Shader\nOpMemoryModel Logical GLSL450";
+    assert!(refused(&assembled(shader).unwrap()).contains("is not OpenCL's"));
+}
