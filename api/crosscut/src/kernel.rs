@@ -19,6 +19,7 @@ mod range;
 mod tuple;
 
 pub(crate) use argument::handle;
+pub(crate) use argument::{Bindings, Lent};
 pub use argument::{KernelArg, Once, PerItem, Shape};
 pub(crate) use body::{Direct, Element, Task};
 pub(crate) use entry::launch;

@@ -92,6 +92,8 @@ mod program;
 mod queue;
 mod slice;
 mod specialize;
+mod snapshot;
+mod symbol;
 
 pub use buffer::Buffer;
 pub use bundle::{Bundle, BundleBuilder};
@@ -100,6 +102,12 @@ pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{
     AtomicF32, AtomicF64, ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive, SpecConstant,
     SpecValue,
+    ByName, Constant, DeviceCopy, DeviceData, DeviceGlobal, DevicePtr, Exclusive, Global, Space,
+    Symbol,
+};
+pub use crosscut_runtime::{
+    Backend, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, Feature,
+    Features, KernelPanic, Limits,
 };
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
@@ -114,6 +122,8 @@ pub use queue::{Queue, devices};
 pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
 
 pub use crosscut_device::property;
+pub use crosscut_runtime::Snapshot;
+pub use snapshot::{AnyGlobal, Named, broadcast, gather, reduce};
 
 #[doc(hidden)]
 pub use crosscut_device::barrier;
@@ -126,4 +136,5 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What most programs need: `use crosscut::prelude::*;`.
 pub mod prelude {
     pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue, SpecConstant};
+    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue, Symbol};
 }

@@ -80,7 +80,7 @@ impl<T: DeviceData, P: Properties> DeviceGlobal<T, P> {
     /// This device's and context's instance.
     #[inline(always)]
     #[track_caller]
-    fn address(&self) -> *const T {
+    pub(crate) fn address(&self) -> *const T {
         let global: *const u8 = core::ptr::from_ref(self).cast();
         if on_device() {
             let (size, align) = (size_of::<T>() as u64, align_of::<T>() as u64);

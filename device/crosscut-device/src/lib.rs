@@ -6,6 +6,7 @@
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
 //! - [`AtomicF32`] and [`AtomicF64`]: floating-point numbers that kernels share.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
+//! - [`Symbol`]: a value of the host and one of each device.
 //! - [`property`]: what host and device may do with a global, by type.
 //! - [`SpecConstant`]: a constant of kernels that each launch may set.
 //! - [`place`]: on the host, which context's instances the code of this thread sees.
@@ -17,15 +18,19 @@ mod float;
 mod global;
 pub mod hooks;
 pub mod place;
+mod pointer;
 pub mod property;
 mod side;
 mod spec_constant;
+mod symbol;
 
 pub use data::{ByName, DeviceCopy, DeviceData};
 pub use float::{AtomicF32, AtomicF64};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};
+pub use pointer::DevicePtr;
 pub use side::on_device;
 pub use spec_constant::{SpecConstant, SpecValue};
+pub use symbol::{Constant, Global, Space, Symbol};
 
 /// Waits until every item of the work-group has come here.
 ///

@@ -42,6 +42,7 @@ mod selector;
 mod specialization;
 mod spirv_program;
 mod trace;
+mod snapshot;
 
 pub use bundle::{Bundle, BundledKernel};
 pub use cache::ProgramCache;
@@ -63,3 +64,4 @@ pub use region::Region;
 pub use registry::{__crosscut_register, __crosscut_unregister};
 pub use specialization::Specialization;
 pub use spirv_program::{SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind};
+pub use snapshot::{GlobalLayout, Snapshot};

@@ -12,9 +12,11 @@ use crate::job::{Diagnostic, Job, Outcome};
 use crate::link::{self, Linked};
 use crate::llvm::{Llvm, Module, TargetMachine};
 use crate::names;
-use crate::passes::outline::{self, Announcement, UsedGlobal};
+use crate::passes::globals::{UsedGlobal, used_globals};
+use crate::passes::outline::{self, Announcement};
 use crate::passes::{
     aggregates, constants, division, integers, legalise, masks, records, sets, sites, spaces,
+    tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -106,7 +108,7 @@ fn all_globals(ir: &Ir, entries: &[String]) -> Vec<UsedGlobal> {
     let mut globals = BTreeSet::new();
     for entry in entries {
         if let Some(used) =
-            ir.find(&format!("@{entry}")).and_then(|function| outline::used_globals(function).ok())
+            ir.find(&format!("@{entry}")).and_then(|function| used_globals(ir, function).ok())
         {
             globals.extend(used);
         }
@@ -153,11 +155,15 @@ impl Lowering<'_> {
         let spec_constants = constants::run(&mut ir, &symbol);
         self.dump.write("constants", Some(name), || ir.print());
 
-        let used = ir.find(&symbol).and_then(|function| outline::used_globals(function).ok());
+        let used = ir.find(&symbol).and_then(|function| used_globals(&ir, function).ok());
         let used: Vec<UsedGlobal> = used.into_iter().flatten().collect();
         let used: Vec<&UsedGlobal> =
             self.globals.iter().filter(|global| used.contains(global)).collect();
         let symbols: Vec<String> = used.iter().map(|global| global.symbol.clone()).collect();
+        let listed: Vec<UsedGlobal> = used.iter().map(|&global| global.clone()).collect();
+        tables::run(&mut ir, &symbol, &listed)
+            .map_err(|reason| LowerError::Kernel { kernel: display_name.clone(), reason })?;
+        self.dump.write("tables", Some(name), || ir.print());
 
         let make = |assume| self.device_form(&ir, &symbol, name, announcement, &symbols, assume);
         let mut form = make(true)?;

@@ -15,7 +15,8 @@ use crosscut_image::hooks;
 use crate::ir::{Call, Ir, Item, Kind, tokens};
 use crate::job::Diagnostic;
 use crate::names;
-use crate::passes::{self, constants, library, outline, panics};
+use crate::passes::globals::used_globals;
+use crate::passes::{self, constants, library, panics};
 use debug::DebugInfo;
 use problem::Problem;
 
@@ -106,7 +107,7 @@ fn problems(ir: &Ir, entry: &str) -> Vec<(Problem, Option<String>)> {
 
 /// The problems of one function.
 fn problems_of(ir: &Ir, function: &Item) -> Vec<(Problem, Option<String>)> {
-    let globals = outline::used_globals(function);
+    let globals = used_globals(ir, function);
     let symbols: BTreeSet<&str> =
         globals.iter().flatten().map(|global| global.symbol.as_str()).collect();
     let mut problems = Vec::new();
@@ -171,7 +172,7 @@ fn problem_of(ir: &Ir, device_globals: &BTreeSet<&str>, line: &str) -> Option<Pr
         if device_globals.contains(name) {
             continue;
         }
-        if let Some(problem) = mutable_static(ir, name, &mut BTreeSet::new()) {
+        if let Some(problem) = mutable_static(ir, device_globals, name, &mut BTreeSet::new()) {
             return Some(problem);
         }
     }
@@ -179,7 +180,12 @@ fn problem_of(ir: &Ir, device_globals: &BTreeSet<&str>, line: &str) -> Option<Pr
 }
 
 /// The static that only the host has, if `name` is one or leads to one.
-fn mutable_static(ir: &Ir, name: &str, seen: &mut BTreeSet<String>) -> Option<Problem> {
+fn mutable_static(
+    ir: &Ir,
+    device_globals: &BTreeSet<&str>,
+    name: &str,
+    seen: &mut BTreeSet<String>,
+) -> Option<Problem> {
     let item = ir.find(name).filter(|item| item.kind == Kind::Variable)?;
     if !seen.insert(name.to_owned()) {
         return None;
@@ -197,7 +203,8 @@ fn mutable_static(ir: &Ir, name: &str, seen: &mut BTreeSet<String>) -> Option<Pr
     words[1..]
         .iter()
         .filter(|word| word.starts_with('@'))
-        .find_map(|word| mutable_static(ir, word, seen))
+        .filter(|word| !device_globals.contains(**word))
+        .find_map(|word| mutable_static(ir, device_globals, word, seen))
 }
 
 /// Names the circle that functions call each other in.

@@ -6,6 +6,7 @@ pub(crate) mod aggregates;
 mod bits;
 pub(crate) mod constants;
 pub(crate) mod division;
+pub(crate) mod globals;
 pub(crate) mod integers;
 pub(crate) mod legalise;
 pub(crate) mod library;
@@ -18,6 +19,7 @@ pub(crate) mod records;
 pub(crate) mod sets;
 pub(crate) mod sites;
 pub(crate) mod spaces;
+pub(crate) mod tables;
 
 /// The steps of lowering, in the order they run, each with the reason for its place.
 pub const PASSES: &[(&str, &str)] = &[
@@ -37,6 +39,10 @@ pub const PASSES: &[(&str, &str)] = &[
     (
         "constants",
         "after optimise, because only then each says which specialization constant it reads; before outline, which drops all hooks",
+    ),
+    (
+        "tables",
+        "before outline, which knows the addresses that go into them; after optimise, because what can be folded is no table any more",
     ),
     ("outline", "makes parameters of hooks, now that each operand is known"),
     ("spaces", "after outline, which gives parameters their address space"),

@@ -43,79 +43,6 @@ impl Announcement {
     }
 }
 
-/// A device global that a kernel reaches.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct UsedGlobal {
-    /// The static's symbol, with sigil.
-    pub(crate) symbol: String,
-    /// Its size in bytes.
-    pub(crate) size: u64,
-    /// Its alignment in bytes.
-    pub(crate) align: u64,
-    /// Its properties: bits of `crosscut_image::global_properties`.
-    pub(crate) properties: u64,
-}
-
-/// The device globals of a function: the statics whose addresses reach the hook, directly or by a
-/// choice between several.
-pub(crate) fn used_globals(function: &Item) -> Result<BTreeSet<UsedGlobal>, String> {
-    let mut globals = BTreeSet::new();
-    for call in function.calls().filter(|call| is_hook(call, hooks::GLOBAL_ADDRESS)) {
-        let size = call.number(1).ok_or("its size is not known")?;
-        let align = call.number(2).ok_or("its alignment is not known")?;
-        let properties = call.number(3).ok_or("its properties are not known")?;
-        let mut symbols = BTreeSet::new();
-        let address = call.arguments.first().copied().unwrap_or_default();
-        collect_symbols(function, address, &mut symbols, &mut BTreeSet::new())?;
-        let used = |symbol| UsedGlobal { symbol, size, align, properties };
-        globals.extend(symbols.into_iter().map(used));
-    }
-    Ok(globals)
-}
-
-/// Follows an address to the statics it may be.
-fn collect_symbols(
-    function: &Item,
-    operand: &str,
-    symbols: &mut BTreeSet<String>,
-    seen: &mut BTreeSet<String>,
-) -> Result<(), String> {
-    let names: Vec<&str> = tokens(operand)
-        .map(|token| token.1)
-        .filter(|token| token.starts_with(['%', '@']))
-        .collect();
-    let &[name] = names.as_slice() else {
-        return Err("its address is computed".into());
-    };
-    if name.starts_with('@') {
-        if operand.contains('(') && !operand.trim_start().starts_with("ptr") {
-            return Err("its address is computed".into());
-        }
-        symbols.insert(name.to_owned());
-        return Ok(());
-    }
-    if !seen.insert(name.to_owned()) {
-        return Ok(());
-    }
-    let definition = function.instructions().find(|instruction| instruction.result == Some(name));
-    match definition {
-        Some(Instruction { opcode: "select" | "phi", text, .. }) => {
-            let skipped = if text.contains("= select") { 1 } else { 0 };
-            let values = tokens(text)
-                .map(|token| token.1)
-                .skip(1)
-                .filter(|token| token.starts_with(['%', '@']))
-                .skip(skipped);
-            let labels = if skipped == 0 { 2 } else { 1 };
-            for value in values.step_by(labels) {
-                collect_symbols(function, value, symbols, seen)?;
-            }
-            Ok(())
-        }
-        _ => Err("its address comes from memory".into()),
-    }
-}
-
 fn is_hook(call: &Call<'_>, hook: &str) -> bool {
     call.callee.strip_prefix('@') == Some(hook)
 }
@@ -174,7 +101,7 @@ impl Uses {
 
 /// Runs the pass on `entry`, whose kernel will be called `name`.
 ///
-/// `globals` are the image's, as symbols; the kernel's own are among them.
+/// `globals` are those of the kernel, as symbols.
 pub(crate) fn outline(
     ir: &Ir,
     entry: &str,
@@ -185,11 +112,9 @@ pub(crate) fn outline(
 ) -> Option<Outlined> {
     let function = ir.find(entry)?;
     let uses = Uses::of(function);
-    let used = used_globals(function).ok()?;
     let globals: Vec<(u32, &str)> = globals
         .iter()
         .enumerate()
-        .filter(|(_, symbol)| used.iter().any(|global| global.symbol == **symbol))
         .map(|(index, symbol)| (u32::try_from(index).unwrap_or(u32::MAX), symbol.as_str()))
         .collect();
 
@@ -372,7 +297,12 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
                 let address = call.value(0)?;
                 let address = global_of(address)
                     .map_or_else(|| address.to_owned(), |index| format!("%cc.global.{index}"));
-                return Some(format!("  {result} = getelementptr i8, ptr {address}, i64 0"));
+                // By the way of global memory: of an address out of a table nothing else says so, and
+                // atomics are the better for it.
+                return Some(format!(
+                    "  {result}.global = addrspacecast ptr {address} to ptr addrspace(1)\n  \
+                     {result} = addrspacecast ptr addrspace(1) {result}.global to ptr"
+                ));
             }
             _ if call.callee == PANIC_SITE => {
                 return Some(format!(
