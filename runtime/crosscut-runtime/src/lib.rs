@@ -43,6 +43,7 @@ mod specialization;
 mod spirv_program;
 mod trace;
 mod snapshot;
+mod trace;
 
 pub use bundle::{Bundle, BundledKernel};
 pub use cache::ProgramCache;
