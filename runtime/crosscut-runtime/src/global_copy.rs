@@ -13,6 +13,7 @@ use crate::command::{Access, Outcome};
 use crate::dependency;
 use crate::event::Event;
 use crate::global::{self, Beginning, GlobalHandle, Instance};
+use crate::image_global::{Direction, ImageGlobal};
 use crate::memory::{Allocation, Buffer};
 use crate::queue::Queue;
 use crate::{Error, ErrorKind, trace};
@@ -28,6 +29,8 @@ enum Reach {
     Host(*mut u8),
     /// The device has it here.
     Device(Arc<Allocation>),
+    /// It is a variable of an image.
+    Image(Arc<ImageGlobal>),
 }
 
 impl Queue {
@@ -73,6 +76,18 @@ impl Queue {
                     unsafe { self.adapter.write(allocation.memory(), offset, source, size, after) }
                 });
                 self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
+            }
+            Reach::Image(variable) => {
+                let after = self.dependencies(after)?;
+                let failed = |error| Error::driver("copying to a device global", error);
+                let (staging, uses) = (&variable.staging, [(&variable.staging, Access::Write)]);
+                let command = self.submit(&uses, after, Outcome::Settled, |after| {
+                    // SAFETY: as above; the block is as large as the global.
+                    unsafe { self.adapter.write(staging.memory(), offset, source, size, after) }
+                });
+                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
+                let moved = self.move_staged(&variable, Direction::Set, offset, size, &[])?;
+                return Ok(Event::of(moved));
             }
         }
         Ok(Event::nothing())
@@ -125,6 +140,19 @@ impl Queue {
                 });
                 self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
                 // Whoever wrote it, on whichever queue, has completed: what it says comes first.
+                writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+            }
+            Reach::Image(variable) => {
+                let after = self.dependencies(after)?;
+                let writer = variable.staging.uses().last_write();
+                let moved = self.move_staged(&variable, Direction::Get, offset, size, &after)?;
+                let failed = |error| Error::driver("copying from a device global", error);
+                let (staging, uses) = (&variable.staging, [(&variable.staging, Access::Read)]);
+                let command = self.submit(&uses, vec![moved], Outcome::Settled, |after| {
+                    // SAFETY: as above; the block is as large as the global.
+                    unsafe { self.adapter.read(staging.memory(), offset, target, size, after) }
+                });
+                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
                 writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
             }
         }
@@ -201,6 +229,12 @@ impl Queue {
                 let target = (&target, offset);
                 self.copy_inside(target, (&source, 0), size, after)
             }
+            Reach::Image(variable) => {
+                self.copy_inside((&variable.staging, offset), (&source, 0), size, after)?;
+                let Some(size) = NonZeroUsize::new(size) else { return Ok(Event::nothing()) };
+                let moved = self.move_staged(&variable, Direction::Set, offset, size, &[])?;
+                Ok(Event::of(moved))
+            }
         }
     }
 
@@ -229,6 +263,13 @@ impl Queue {
                 Ok(Event::nothing())
             }
             Reach::Device(source) => self.copy_inside((&target, 0), (&source, offset), size, after),
+            Reach::Image(variable) => {
+                if let Some(size) = NonZeroUsize::new(size) {
+                    let after = self.dependencies(after)?;
+                    self.move_staged(&variable, Direction::Get, offset, size, &after)?;
+                }
+                self.copy_inside((&target, 0), (&variable.staging, offset), size, &[])
+            }
         }
     }
 
@@ -248,11 +289,11 @@ impl Queue {
                 });
                 Ok(Event::nothing())
             }
-            (Beginning::Bytes(source), Reach::Device(_)) => {
+            (Beginning::Bytes(source), Reach::Device(_) | Reach::Image(_)) => {
                 // SAFETY: the initial bytes are there, a value of the global's type.
                 unsafe { self.copy_to_global(global, 0, source, global.size(), after) }
             }
-            (Beginning::Zeros | Beginning::Anything, Reach::Device(_)) => {
+            (Beginning::Zeros | Beginning::Anything, Reach::Device(_) | Reach::Image(_)) => {
                 self.fill_global(global, 0, &[0], global.size(), after)
             }
         }
@@ -267,6 +308,7 @@ impl Queue {
             Reach::Nowhere => Some(global.align() as u64),
             Reach::Host(address) => Some(address.expose_provenance() as u64),
             Reach::Device(allocation) => allocation.memory().device_address(),
+            Reach::Image(_) => None,
         };
         address.ok_or_else(|| {
             let device = &self.context().device().info().name;
@@ -281,11 +323,10 @@ impl Queue {
     fn reach(&self, global: GlobalHandle) -> Result<Reach, Error> {
         let context = self.context();
         if global.has_image_scope() && !context.is_native() {
-            return Err(Error::new(
-                ErrorKind::KernelNotSupported,
-                "device globals with image scope are not supported on this device yet",
-            )
-            .with_help("leave `DeviceImageScope` out"));
+            return match global.size() {
+                0 => Ok(Reach::Nowhere),
+                _ => self.image_global(global).map(Reach::Image),
+            };
         }
         Ok(match global::instance(context, global, Some(&*self.adapter))? {
             Instance::Empty => Reach::Nowhere,

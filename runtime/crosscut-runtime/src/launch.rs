@@ -1,6 +1,7 @@
 //! Launching kernels: native code by address, device code by key.
 
 use std::mem::MaybeUninit;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
@@ -15,6 +16,8 @@ use crate::detour::Place;
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
 use crate::memory::Allocation;
+use crate::image_global::Direction;
+use crate::memory::{Allocation, Buffer};
 use crate::panic::{KernelPanic, Space};
 use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
@@ -236,6 +239,12 @@ impl Queue {
         let entry = kernel.entry(items, |slot| bindings.get(slot).map(|binding| binding.length));
         let mut places = self.places(bindings, &kernel)?;
         let detours = self.make_detours(bindings, &mut places)?;
+        // Nobody comes between a variable's way to its argument, the kernel, and the way back.
+        let scoped = |binding: &Binding<'_>| matches!(binding.source, Source::Global(global) if global.has_image_scope());
+        let _together = (kernel.has_image_scope || bindings.iter().any(scoped)).then(|| {
+            context.inner().kernels.together.lock().unwrap_or_else(PoisonError::into_inner)
+        });
+        let memories = self.memories(bindings, &kernel)?;
         // From here on the watch gives the record back, whatever happens.
         let watch = match entry.has_record {
             true => Some(Watch::new(
@@ -296,6 +305,7 @@ impl Queue {
             self.remember(&command);
         }
         self.return_from_detours(detours, &command)?;
+        self.give_back(bindings)?;
         Ok(Event::of(command))
     }
 
@@ -341,6 +351,13 @@ impl Queue {
                         "use the argument instead of the name",
                     ));
                 }
+                if let (true, Some(size)) =
+                    (global.has_image_scope(), NonZeroUsize::new(global.size()))
+                {
+                    let variable = self.image_global(global)?;
+                    self.move_staged(&variable, Direction::Get, 0, size, &[])?;
+                    return Ok(Some(Arc::clone(&variable.staging)));
+                }
                 match global::instance(self.context(), global, Some(&*self.adapter))? {
                     Instance::Allocated(allocation) => Ok(Some(Place { allocation, offset: 0 })),
                     Instance::Static | Instance::Empty => Ok(None),
@@ -348,6 +365,20 @@ impl Queue {
             }
         };
         bindings.iter().map(place).collect()
+    }
+
+    /// Brings what a kernel wrote into arguments back to the variables that they stand for.
+    fn give_back(&self, bindings: &[Binding<'_>]) -> Result<(), Error> {
+        for binding in bindings.iter().filter(|binding| binding.access == Access::Write) {
+            if let Source::Global(global) = binding.source
+                && global.has_image_scope()
+                && let Some(size) = NonZeroUsize::new(global.size())
+            {
+                let variable = self.image_global(global)?;
+                self.move_staged(&variable, Direction::Set, 0, size, &[])?;
+            }
+        }
+        Ok(())
     }
 }
 

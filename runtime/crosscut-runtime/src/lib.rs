@@ -29,6 +29,7 @@ mod error;
 mod event;
 mod global;
 mod global_copy;
+mod image_global;
 mod launch;
 mod memory;
 mod panic;

@@ -2,15 +2,19 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crosscut_adapter_api::{self as adapter, CodeForm};
 use crosscut_image::{Image, Kernel, PanicSite, Parameter, Target, spirv};
+use crosscut_image::{Global, Image, PanicSite, Parameter, Target, spirv};
 
 use crate::command::Access;
 use crate::context::Context;
 use crate::global::{self, GlobalHandle, Instance};
+use crate::image_global::{ImageGlobal, Variable};
 use crate::memory::Allocation;
 use crate::registry::{self, Found};
 use crate::specialization::{self, Specialised, Specialization};
@@ -22,6 +26,10 @@ pub(crate) struct Kernels {
     cache: RwLock<Cache>,
     /// Held while building, so that two threads do not build the same program.
     building: Mutex<HashMap<(u64, usize), Box<dyn adapter::Program>>>,
+    /// The variables of those programs that somebody has used.
+    variables: Mutex<HashMap<Variable, Arc<ImageGlobal>>>,
+    /// Held while commands are submitted that belong together because they touch such variables.
+    pub(crate) together: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -78,6 +86,8 @@ pub(crate) struct Loaded {
     pub(crate) globals: Vec<(Arc<Allocation>, Access)>,
     /// The statics of those globals.
     pub(crate) statics: Vec<usize>,
+    /// Whether there are globals with image scope among them.
+    pub(crate) has_image_scope: bool,
     program: u64,
 }
 
@@ -197,6 +207,10 @@ impl Kernels {
         cache.specialised.retain(|kernel| there.contains(&kernel.program));
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         building.retain(|(program, _), _| there.contains(program));
+        // Whoever makes a variable holds these locks the other way round.
+        drop(building);
+        let mut variables = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        variables.retain(|(program, ..), _| there.contains(program));
         context.inner().globals.retain(|address| !gone.contains(&address));
         cache.generation = generation;
     }
@@ -212,6 +226,20 @@ impl Kernels {
         let assumed = kernel.assumed.as_ref();
         let mut statics = Vec::new();
         let mut instances = HashMap::new();
+        let forms = self.build(context, found)?;
+        let own = kernel.reads.iter().chain(&kernel.writes).copied();
+        let scoped = |index: &u32| {
+            found.image.globals.get(*index as usize).is_some_and(Global::has_image_scope)
+        };
+        for index in own.filter(scoped).collect::<BTreeSet<u32>>() {
+            let handle = global_handle(found, index)?;
+            statics.push(handle.address().addr());
+            if handle.size() > 0 {
+                let variable = self.image_global(context, found, index)?;
+                instances.insert(index, Instance::Allocated(Arc::clone(&variable.staging)));
+            }
+        }
+        let has_image_scope = !instances.is_empty();
         let second = assumed.iter().flat_map(|assumed| &assumed.parameters);
         for parameter in kernel.parameters.iter().chain(second) {
             if let Parameter::Global { index } = *parameter
@@ -245,6 +273,7 @@ impl Kernels {
         let mut globals = accessed(&kernel.reads, Access::Read);
         globals.extend(accessed(&kernel.writes, Access::Write));
         let (checked, second) = self.build(context, found, values)?;
+        let (checked, second) = forms;
         Ok(Loaded {
             entry: entry(checked, &kernel.parameters),
             assumed: assumed.zip(second).map(|(assumed, second)| {
@@ -255,8 +284,36 @@ impl Kernels {
             index: found.kernel,
             globals,
             statics,
+            has_image_scope,
             program: found.program.id(),
         })
+    }
+
+    /// The variable that is global `index` of an image; its program is built if it is not.
+    pub(crate) fn image_global(
+        &self,
+        context: &Context,
+        found: &Found,
+        index: u32,
+    ) -> Result<Arc<ImageGlobal>, Error> {
+        let place = (found.program.id(), found.image_index);
+        let mut variables = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = variables.get(&(place.0, place.1, index)) {
+            return Ok(Arc::clone(known));
+        }
+        drop(self.build(context, found)?);
+        let handle = global_handle(found, index)?;
+        let building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some(program), Some(size)) = (building.get(&place), NonZeroUsize::new(handle.size()))
+        else {
+            return Err(Error::invalid(
+                "a program is gone that was just built",
+                "report this as a bug of Crosscut",
+            ));
+        };
+        let made = ImageGlobal::new(context, &**program, index, size, handle.align())?;
+        let made = variables.entry((place.0, place.1, index)).or_insert(Arc::new(made));
+        Ok(Arc::clone(made))
     }
 
     /// Both forms of a kernel, from its program.
@@ -365,12 +422,6 @@ fn global_handle(found: &Found, index: u32) -> Result<GlobalHandle, Error> {
     let Some(global) = found.image.globals.get(index as usize) else {
         return Err(refused(format!("corrupt device image: there is no global {index}")));
     };
-    if global.has_image_scope() {
-        return Err(refused(format!(
-            "`{}` has image scope, which is not supported yet",
-            global.display_name
-        )));
-    }
     let (size, align) = match (usize::try_from(global.size), usize::try_from(global.align)) {
         (Ok(size), Ok(align)) if align.is_power_of_two() => (size, align),
         _ => return Err(refused(format!("`{}` has an impossible layout", global.display_name))),

@@ -146,6 +146,21 @@ pub(crate) fn kernels(targets: Option<&[Target]>) -> Result<Vec<Found>, Error> {
                 if !all.iter().any(|known| known.key() == key) {
                     let (program, image) = (Arc::clone(&program), Arc::clone(image));
                     all.push(Found { program, image, image_index, kernel });
+/// The images of these targets in which the static at `address` is a variable of the image itself, and
+/// its number there.
+///
+/// # Errors
+/// A program's images cannot be decoded.
+pub(crate) fn image_scope(address: usize, targets: &[Target]) -> Result<Vec<(Found, u32)>, Error> {
+    let mut places = Vec::new();
+    for program in programs() {
+        let decoded = program.decoded()?;
+        for (image_index, image) in decoded.images.iter().enumerate() {
+            let wanted = targets.contains(&image.target) && !image.kernels.is_empty();
+            for (index, global) in (0u32..).zip(&image.globals).filter(|_| wanted) {
+                if global.has_image_scope() && decoded.objects.get(&global.id) == Some(&address) {
+                    let (program, image) = (Arc::clone(&program), Arc::clone(image));
+                    places.push((Found { program, image, image_index, kernel: 0 }, index));
                 }
             }
         }
@@ -167,6 +182,7 @@ impl Found {
     pub(crate) fn display_name(&self) -> &str {
         &self.entry().display_name
     }
+    Ok(places)
 }
 
 impl Program {

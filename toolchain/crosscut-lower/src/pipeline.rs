@@ -3,7 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 
-use crosscut_image::{AssumedKernel, Global, Image, Kernel, Parameter, PropertySet, Target, spirv};
+use crosscut_image::{
+    AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, PropertySet, SpecConstant, Target,
+    spirv,
+};
 
 use crate::check;
 use crate::dump::Dump;
@@ -15,8 +18,8 @@ use crate::names;
 use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
-    aggregates, constants, division, integers, legalise, masks, records, sets, sites, spaces,
-    tables,
+    aggregates, constants, division, integers, legalise, masks, records, scope, sets, sites,
+    spaces, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -68,12 +71,14 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     let globals = all_globals(&ir, &entries);
     let mut images = Vec::new();
     let mut payloads = Vec::new();
-    for (number, entry) in entries.iter().enumerate() {
-        dump.begin(entry)?;
-        let name = format!("crosscut_{number}");
-        let lowering = Lowering { llvm: &llvm, device: &device, dump: &dump, globals: &globals };
-        let image = lowering.kernel(&ir, entry, &name)?;
-        let path = job.output_dir.join(format!("{name}.spv"));
+    let lowering = Lowering { llvm: &llvm, device: &device, dump: &dump, globals: &globals };
+    for group in scope::groups(&ir, &entries) {
+        let members: Vec<Member<'_>> = group
+            .iter()
+            .map(|&number| Member { entry: &entries[number], name: format!("crosscut_{number}") })
+            .collect();
+        let image = lowering.image(&ir, &members)?;
+        let path = job.output_dir.join(format!("{}.spv", members[0].name));
         fs::write(&path, &image.payload)
             .map_err(|source| LowerError::Write { path: path.clone(), source })?;
         payloads.push(path);
@@ -138,34 +143,84 @@ struct Lowering<'a> {
     globals: &'a [UsedGlobal],
 }
 
+/// A kernel on its way into an image.
+struct Member<'a> {
+    /// Its entry function, without sigil.
+    entry: &'a str,
+    /// Its name in the image.
+    name: String,
+}
+
+/// What the kernels of one image share.
+struct Shared {
+    /// The globals of all of them; parameters and sets count into this list.
+    used: Vec<UsedGlobal>,
+    panic_sites: Vec<PanicSite>,
+    spec_constants: Vec<SpecConstant>,
+}
+
 impl Lowering<'_> {
-    /// Makes the image of one kernel.
-    fn kernel(&self, module: &Ir, entry: &str, name: &str) -> Result<Image, LowerError> {
-        let symbol = format!("@{entry}");
-        let display_name = names::kernel(entry);
+    /// Makes the image of some kernels.
+    fn image(&self, module: &Ir, members: &[Member<'_>]) -> Result<Image, LowerError> {
+        let reached: BTreeSet<UsedGlobal> = members
+            .iter()
+            .filter_map(|member| module.find(&format!("@{}", member.entry)))
+            .filter_map(|function| used_globals(module, function).ok())
+            .flatten()
+            .collect();
+        let used: Vec<UsedGlobal> =
+            self.globals.iter().filter(|global| reached.contains(global)).cloned().collect();
+        let mut shared = Shared { used, panic_sites: Vec::new(), spec_constants: Vec::new() };
+        let (mut bodies, mut kernels, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for member in members {
+            self.dump.begin(member.entry)?;
+            let (body, kernel) = self.kernel(module, member, &mut shared)?;
+            names.push(kernel.name.clone());
+            names.extend(kernel.assumed.iter().map(|assumed| assumed.name.clone()));
+            bodies.push(body);
+            kernels.push(kernel);
+        }
+        if let Some((accessors, added)) = scope::accessors(module, &bodies[0], &shared.used) {
+            bodies.push(accessors);
+            names.extend(added);
+        }
+        let payload = self.emit(&bodies, &kernels[0].display_name, &names, &shared.used)?;
+        let globals: Vec<Global> = shared.used.iter().map(describe).collect();
+        let property_sets = PropertySet::device_globals(&globals)
+            .into_iter()
+            .chain(PropertySet::device_global_layouts(&globals))
+            .collect();
+        let Shared { panic_sites, spec_constants, .. } = shared;
+        let target = Target::Spirv64;
+        Ok(Image { target, payload, kernels, globals, spec_constants, panic_sites, property_sets })
+    }
+
+    /// Lowers one kernel of an image, up to the point where LLVM writes it.
+    fn kernel(
+        &self,
+        module: &Ir,
+        member: &Member<'_>,
+        shared: &mut Shared,
+    ) -> Result<(Ir, Kernel), LowerError> {
+        let (symbol, name) = (format!("@{}", member.entry), member.name.as_str());
+        let display_name = names::kernel(member.entry);
         let announcement =
             module.find(&symbol).and_then(Announcement::of).ok_or_else(|| LowerError::Kernel {
                 kernel: display_name.clone(),
                 reason: "its key is not a constant".into(),
             })?;
         let mut ir = module.only(&[&symbol]);
-        let mut panic_sites = Vec::new();
-        sites::run(&mut ir, &symbol, &mut panic_sites);
+        sites::run(&mut ir, &symbol, &mut shared.panic_sites);
         self.dump.write("sites", Some(name), || ir.print());
-        let spec_constants = constants::run(&mut ir, &symbol);
+        constants::run(&mut ir, &symbol, &mut shared.spec_constants);
         self.dump.write("constants", Some(name), || ir.print());
-
-        let used = ir.find(&symbol).and_then(|function| used_globals(&ir, function).ok());
-        let used: Vec<UsedGlobal> = used.into_iter().flatten().collect();
-        let used: Vec<&UsedGlobal> =
-            self.globals.iter().filter(|global| used.contains(global)).collect();
-        let symbols: Vec<String> = used.iter().map(|global| global.symbol.clone()).collect();
-        let listed: Vec<UsedGlobal> = used.iter().map(|&global| global.clone()).collect();
-        tables::run(&mut ir, &symbol, &listed)
+        tables::run(&mut ir, &symbol, &shared.used)
             .map_err(|reason| LowerError::Kernel { kernel: display_name.clone(), reason })?;
         self.dump.write("tables", Some(name), || ir.print());
+        scope::define(&mut ir, &shared.used);
+        let (own, globals) = scope::split(&shared.used);
 
-        let make = |assume| self.device_form(&ir, &symbol, name, announcement, &symbols, assume);
+        let make = |assume| self.device_form(&ir, &symbol, name, announcement, &globals, assume);
         let mut form = make(true)?;
         if let Some((assumed, _)) = &form.assumed
             && form.panics(&assumed.name) >= form.panics(name)
@@ -175,6 +230,7 @@ impl Lowering<'_> {
         }
         let DeviceForm { ir: mut body, mut parameters, assumed } = form;
         let mut sets = sets::find(&body, &format!("@{name}"), &parameters);
+        sets.add_variables(&body, &format!("@{name}"), &own);
         drop_unused(&mut body, name, &mut parameters);
         let assumed = assumed.map(|(assumed, mut parameters)| {
             let found = sets::find(&body, &format!("@{}", assumed.name), &parameters);
@@ -188,34 +244,18 @@ impl Lowering<'_> {
         self.dump.write("records", Some(name), || body.print());
         legalise::run(&mut body);
         self.dump.write("legalise", Some(name), || body.print());
-        let entries = [Some(name), assumed.as_ref().map(|assumed| assumed.name.as_str())];
-        let payload =
-            self.emit(&body, &display_name, &entries.into_iter().flatten().collect::<Vec<_>>())?;
-
-        let globals: Vec<Global> = used.iter().map(|global| describe(global)).collect();
-        let property_sets = PropertySet::device_globals(&globals)
-            .into_iter()
-            .chain(PropertySet::device_global_layouts(&globals))
-            .collect();
-        Ok(Image {
-            target: Target::Spirv64,
-            payload,
-            kernels: vec![Kernel {
-                key: announcement.key,
-                name: name.to_owned(),
-                display_name,
-                dimensions: announcement.dimensions,
-                captures_size: announcement.captures_size,
-                parameters,
-                assumed,
-                reads: sets.reads.into_iter().collect(),
-                writes: sets.writes.into_iter().collect(),
-            }],
-            globals,
-            spec_constants,
-            panic_sites,
-            property_sets,
-        })
+        let kernel = Kernel {
+            key: announcement.key,
+            name: name.to_owned(),
+            display_name,
+            dimensions: announcement.dimensions,
+            captures_size: announcement.captures_size,
+            parameters,
+            assumed,
+            reads: sets.reads.into_iter().collect(),
+            writes: sets.writes.into_iter().collect(),
+        };
+        Ok((body, kernel))
     }
 
     /// Outlines, gives address spaces, optimises.
@@ -225,7 +265,7 @@ impl Lowering<'_> {
         entry: &str,
         name: &str,
         announcement: Announcement,
-        globals: &[String],
+        globals: &[(u32, String)],
         assume: bool,
     ) -> Result<DeviceForm, LowerError> {
         let outlined = outline::outline(ir, entry, name, announcement, globals, assume)
@@ -253,8 +293,17 @@ impl Lowering<'_> {
     }
 
     /// The SPIR-V of a module with these kernels, the first of which names it.
-    fn emit(&self, ir: &Ir, display_name: &str, kernels: &[&str]) -> Result<Vec<u8>, LowerError> {
-        let mut module = Module::from_text(self.llvm, &ir.print())?;
+    fn emit(
+        &self,
+        bodies: &[Ir],
+        display_name: &str,
+        kernels: &[String],
+        used: &[UsedGlobal],
+    ) -> Result<Vec<u8>, LowerError> {
+        let mut module = Module::from_text(self.llvm, &bodies[0].print())?;
+        for other in &bodies[1..] {
+            module.link(Module::from_text(self.llvm, &other.print())?)?;
+        }
         verify(&module, "legalise")?;
         // No pass here may bring back what legalise removed.
         module.run(
@@ -271,6 +320,7 @@ impl Lowering<'_> {
             reason: format!("it needs {reason}"),
         })?;
         division::run(&mut ir);
+        scope::internalise(&mut ir, used);
         let symbols: Vec<String> = kernels.iter().map(|name| format!("@{name}")).collect();
         let ir = ir.only(&symbols.iter().map(String::as_str).collect::<Vec<_>>());
         if let Some(symbol) = legalise::self_reference(&ir) {
@@ -285,7 +335,7 @@ impl Lowering<'_> {
         }
         let module = Module::from_text(self.llvm, &ir.print())?;
         verify(&module, "emit")?;
-        self.dump.write("emit", kernels.first().copied(), || module.print());
+        self.dump.write("emit", kernels.first().map(String::as_str), || module.print());
         let payload = module.emit_apart(&TargetMachine::new(self.llvm, DEVICE_TRIPLE)?)?;
         spirv::check(&payload).map_err(|error| LowerError::Kernel {
             kernel: display_name.to_owned(),

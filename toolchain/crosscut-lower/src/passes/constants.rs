@@ -48,9 +48,8 @@ pub(crate) fn fault(line: &str) -> Option<&'static str> {
     Call::parse(line).filter(is_hook).and_then(|call| Piece::of(&call).err())
 }
 
-/// Runs the pass on `entry`.
-pub(crate) fn run(ir: &mut Ir, entry: &str) -> Vec<SpecConstant> {
-    let mut constants: Vec<SpecConstant> = Vec::new();
+/// Runs the pass on `entry`, adding to the constants that the image has already.
+pub(crate) fn run(ir: &mut Ir, entry: &str, constants: &mut Vec<SpecConstant>) {
     let mut widths: Vec<u8> = Vec::new();
     for function in ir.functions_mut().filter(|function| function.name == entry) {
         let mut lines = Vec::with_capacity(function.lines.len());
@@ -62,7 +61,7 @@ pub(crate) fn run(ir: &mut Ir, entry: &str) -> Vec<SpecConstant> {
             };
             // An answer that nobody uses is not asked for.
             let Some(result) = result else { continue };
-            let number = number_of(&mut constants, &piece);
+            let number = number_of(constants, &piece);
             if !widths.contains(&piece.width) {
                 widths.push(piece.width);
             }
@@ -81,7 +80,6 @@ pub(crate) fn run(ir: &mut Ir, entry: &str) -> Vec<SpecConstant> {
     }
     let first = ir.items.iter().position(|item| item.kind == Kind::Function).unwrap_or(0);
     ir.items.splice(first..first, widths.into_iter().map(declaration));
-    constants
 }
 
 /// The number of a piece: the one it has, or the next.
@@ -147,7 +145,8 @@ mod tests {
              %b = call i64 @__crosscut_spec_constant(ptr @A, i64 8, i32 1, i64 255)\n  \
              %c = call i64 @__crosscut_spec_constant(ptr @A, i64 0, i32 8, i64 -1)",
         );
-        let constants = run(&mut ir, "@k");
+        let mut constants = Vec::new();
+        run(&mut ir, "@k", &mut constants);
         let pieces: Vec<_> = constants
             .iter()
             .map(|piece| (piece.number, piece.offset, piece.width, piece.default))

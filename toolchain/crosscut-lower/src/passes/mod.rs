@@ -16,6 +16,7 @@ pub(crate) mod outline;
 pub(crate) mod panics;
 pub(crate) mod prepare;
 pub(crate) mod records;
+pub(crate) mod scope;
 pub(crate) mod sets;
 pub(crate) mod sites;
 pub(crate) mod spaces;

@@ -101,22 +101,19 @@ impl Uses {
 
 /// Runs the pass on `entry`, whose kernel will be called `name`.
 ///
-/// `globals` are those of the kernel, as symbols.
+/// `globals` are those that become parameters, by their number in the image.
 pub(crate) fn outline(
     ir: &Ir,
     entry: &str,
     name: &str,
     announcement: Announcement,
-    globals: &[String],
+    globals: &[(u32, String)],
     assume: bool,
 ) -> Option<Outlined> {
     let function = ir.find(entry)?;
     let uses = Uses::of(function);
-    let globals: Vec<(u32, &str)> = globals
-        .iter()
-        .enumerate()
-        .map(|(index, symbol)| (u32::try_from(index).unwrap_or(u32::MAX), symbol.as_str()))
-        .collect();
+    let globals: Vec<(u32, &str)> =
+        globals.iter().map(|(index, symbol)| (*index, symbol.as_str())).collect();
 
     let parameters = parameters(&uses, announcement, &globals);
     let signature = declarations(&parameters, &uses);

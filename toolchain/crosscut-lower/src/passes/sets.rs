@@ -57,6 +57,20 @@ pub(crate) fn find(ir: &Ir, name: &str, parameters: &[Parameter]) -> Sets {
     sets
 }
 
+impl Sets {
+    /// Adds the variables of the image that the kernel `name` mentions: as read and written.
+    pub(crate) fn add_variables(&mut self, ir: &Ir, name: &str, variables: &[(u32, String)]) {
+        let Some(function) = ir.find(name) else { return };
+        for instruction in function.instructions() {
+            for operand in instruction.operands() {
+                let index = variables.iter().find(|variable| variable.1 == operand);
+                self.reads.extend(index.map(|variable| variable.0));
+                self.writes.extend(index.map(|variable| variable.0));
+            }
+        }
+    }
+}
+
 /// Whether the result is an address that comes from the operands.
 fn is_derived(instruction: &Instruction<'_>) -> bool {
     matches!(
