@@ -91,8 +91,8 @@ mod launch;
 mod program;
 mod queue;
 mod slice;
-mod specialize;
 mod snapshot;
+mod specialize;
 mod symbol;
 
 pub use buffer::Buffer;
@@ -100,14 +100,8 @@ pub use bundle::{Bundle, BundleBuilder};
 pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{
-    AtomicF32, AtomicF64, ByName, DeviceCopy, DeviceData, DeviceGlobal, Exclusive, SpecConstant,
-    SpecValue,
-    ByName, Constant, DeviceCopy, DeviceData, DeviceGlobal, DevicePtr, Exclusive, Global, Space,
-    Symbol,
-};
-pub use crosscut_runtime::{
-    Backend, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind, Event, Feature,
-    Features, KernelPanic, Limits,
+    AtomicF32, AtomicF64, ByName, Constant, DeviceCopy, DeviceData, DeviceGlobal, DevicePtr,
+    Exclusive, Global, Space, SpecConstant, SpecValue, Symbol,
 };
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
@@ -135,6 +129,5 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What most programs need: `use crosscut::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue, SpecConstant};
-    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue, Symbol};
+    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue, SpecConstant, Symbol};
 }

@@ -126,3 +126,29 @@ fn one_that_no_kernel_names_is_not_there_on_devices_with_images() -> Result<()> 
     }
     Ok(())
 }
+
+#[test]
+fn a_second_image_for_other_values_of_constants_is_refused() -> Result<()> {
+    static STEP: SpecConstant<u32> = SpecConstant::new(1);
+    static SUM: DeviceGlobal<AtomicU32, DeviceImageScope> = DeviceGlobal::zeroed();
+    let queue = Queue::new()?;
+    let add = |value: u32| {
+        let launch = queue.launch().with(&STEP, value);
+        launch.parallel_for(4, (), |_, ()| {
+            SUM.fetch_add(STEP.get(), Relaxed);
+        })
+    };
+    add(5)?.wait()?;
+    add(5)?.wait()?;
+    assert_eq!(queue.read(&SUM)?, 40);
+    let other = add(6).and_then(|event| event.wait());
+    if queue.device().backend() == Backend::Host {
+        assert_eq!((other.is_ok(), queue.read(&SUM)?), (true, 64));
+    } else {
+        let error = other.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.message().contains("would be in a second image"), "{error}");
+        assert_eq!(queue.read(&SUM)?, 40);
+    }
+    Ok(())
+}

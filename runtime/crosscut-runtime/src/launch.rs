@@ -15,9 +15,8 @@ use crate::dependency;
 use crate::detour::Place;
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
-use crate::memory::Allocation;
 use crate::image_global::Direction;
-use crate::memory::{Allocation, Buffer};
+use crate::memory::Allocation;
 use crate::panic::{KernelPanic, Space};
 use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
@@ -237,14 +236,13 @@ impl Queue {
         // The sizes have been checked: their product fits.
         let items = space.extent.size.iter().product();
         let entry = kernel.entry(items, |slot| bindings.get(slot).map(|binding| binding.length));
-        let mut places = self.places(bindings, &kernel)?;
-        let detours = self.make_detours(bindings, &mut places)?;
         // Nobody comes between a variable's way to its argument, the kernel, and the way back.
         let scoped = |binding: &Binding<'_>| matches!(binding.source, Source::Global(global) if global.has_image_scope());
         let _together = (kernel.has_image_scope || bindings.iter().any(scoped)).then(|| {
             context.inner().kernels.together.lock().unwrap_or_else(PoisonError::into_inner)
         });
-        let memories = self.memories(bindings, &kernel)?;
+        let mut places = self.places(bindings, &kernel)?;
+        let detours = self.make_detours(bindings, &mut places)?;
         // From here on the watch gives the record back, whatever happens.
         let watch = match entry.has_record {
             true => Some(Watch::new(
@@ -356,7 +354,8 @@ impl Queue {
                 {
                     let variable = self.image_global(global)?;
                     self.move_staged(&variable, Direction::Get, 0, size, &[])?;
-                    return Ok(Some(Arc::clone(&variable.staging)));
+                    let allocation = Arc::clone(&variable.staging);
+                    return Ok(Some(Place { allocation, offset: 0 }));
                 }
                 match global::instance(self.context(), global, Some(&*self.adapter))? {
                     Instance::Allocated(allocation) => Ok(Some(Place { allocation, offset: 0 })),

@@ -1,15 +1,13 @@
 //! Built programs: from a kernel's key to something a queue can launch.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crosscut_adapter_api::{self as adapter, CodeForm};
-use crosscut_image::{Image, Kernel, PanicSite, Parameter, Target, spirv};
-use crosscut_image::{Global, Image, PanicSite, Parameter, Target, spirv};
+use crosscut_image::{Global, Image, Kernel, PanicSite, Parameter, Target, spirv};
 
 use crate::command::Access;
 use crate::context::Context;
@@ -28,6 +26,8 @@ pub(crate) struct Kernels {
     building: Mutex<HashMap<(u64, usize), Box<dyn adapter::Program>>>,
     /// The variables of those programs that somebody has used.
     variables: Mutex<HashMap<Variable, Arc<ImageGlobal>>>,
+    /// The values of specialization constants that images with such variables were built for.
+    scoped: Mutex<HashMap<(u64, usize), BTreeMap<u32, u64>>>,
     /// Held while commands are submitted that belong together because they touch such variables.
     pub(crate) together: Mutex<()>,
 }
@@ -226,7 +226,7 @@ impl Kernels {
         let assumed = kernel.assumed.as_ref();
         let mut statics = Vec::new();
         let mut instances = HashMap::new();
-        let forms = self.build(context, found)?;
+        let forms = self.build(context, found, values)?;
         let own = kernel.reads.iter().chain(&kernel.writes).copied();
         let scoped = |index: &u32| {
             found.image.globals.get(*index as usize).is_some_and(Global::has_image_scope)
@@ -272,7 +272,6 @@ impl Kernels {
         // Writes last, so that a global in both sets ends up noted as written.
         let mut globals = accessed(&kernel.reads, Access::Read);
         globals.extend(accessed(&kernel.writes, Access::Write));
-        let (checked, second) = self.build(context, found, values)?;
         let (checked, second) = forms;
         Ok(Loaded {
             entry: entry(checked, &kernel.parameters),
@@ -301,7 +300,11 @@ impl Kernels {
         if let Some(known) = variables.get(&(place.0, place.1, index)) {
             return Ok(Arc::clone(known));
         }
-        drop(self.build(context, found)?);
+        let is_built =
+            self.building.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&place);
+        if !is_built {
+            drop(self.build(context, found, &Specialization::default())?);
+        }
         let handle = global_handle(found, index)?;
         let building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let (Some(program), Some(size)) = (building.get(&place), NonZeroUsize::new(handle.size()))
@@ -337,7 +340,22 @@ impl Kernels {
         let numbers = values.numbers(found)?;
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (found.program.id(), found.image_index);
-        if numbers.is_empty()
+        let scoped = found.image.globals.iter().find(|global| global.has_image_scope());
+        if let Some(global) = scoped {
+            // A program of other values would have a second variable of its own.
+            let scoped = self.scoped.lock().unwrap_or_else(PoisonError::into_inner);
+            if scoped.get(&place).is_some_and(|built| *built != numbers) {
+                return Err(Error::invalid(
+                    format!(
+                        "`{}` has image scope, and kernel `{}` would be in a second image, for other \
+                         values of its specialization constants",
+                        global.display_name, kernel.display_name
+                    ),
+                    "leave `DeviceImageScope` out, or use the same values throughout the context",
+                ));
+            }
+        }
+        if (numbers.is_empty() || scoped.is_some())
             && let Some(program) = building.get(&place)
         {
             let first = program.kernel(&kernel.name).map_err(failed)?;
@@ -370,8 +388,12 @@ impl Kernels {
         let built = device.cache().build(device, adapter, form, &code, &kernel.name);
         let (program, first) = built.map_err(failed)?;
         let forms = (first, assumed(&*program).map_err(failed)?);
-        if numbers.is_empty() {
+        if numbers.is_empty() || scoped.is_some() {
             building.insert(place, program);
+        }
+        if scoped.is_some() {
+            let mut scoped = self.scoped.lock().unwrap_or_else(PoisonError::into_inner);
+            scoped.insert(place, numbers);
         }
         Ok(forms)
     }

@@ -146,6 +146,13 @@ pub(crate) fn kernels(targets: Option<&[Target]>) -> Result<Vec<Found>, Error> {
                 if !all.iter().any(|known| known.key() == key) {
                     let (program, image) = (Arc::clone(&program), Arc::clone(image));
                     all.push(Found { program, image, image_index, kernel });
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// The images of these targets in which the static at `address` is a variable of the image itself, and
 /// its number there.
 ///
@@ -165,7 +172,7 @@ pub(crate) fn image_scope(address: usize, targets: &[Target]) -> Result<Vec<(Fou
             }
         }
     }
-    Ok(all)
+    Ok(places)
 }
 
 impl Found {
@@ -182,7 +189,6 @@ impl Found {
     pub(crate) fn display_name(&self) -> &str {
         &self.entry().display_name
     }
-    Ok(places)
 }
 
 impl Program {
