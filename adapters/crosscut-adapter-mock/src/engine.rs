@@ -155,6 +155,23 @@ impl Engine {
         lock(&self.state).shuffle = None;
     }
 
+    /// Lets commands run again, but for the held ones, which fail.
+    pub(crate) fn lose_held(&self) {
+        let mut state = lock(&self.state);
+        state.held = false;
+        let lost = std::mem::take(&mut state.pending);
+        drop(state);
+        for command in lost {
+            command.completion.latch.set(Err(DriverError {
+                kind: DriverErrorKind::DeviceLost,
+                call: "mockRun",
+                code: -1,
+                log: Some("the device was lost".to_owned()),
+            }));
+        }
+        self.run_ready();
+    }
+
     /// Takes a command on, and runs it now if nothing is in its way.
     pub(crate) fn submit(&self, command: Command) {
         command.completion.submitted.store(self.tick(), Ordering::Relaxed);

@@ -174,6 +174,12 @@ impl Mock {
         self.engine.release(Some(seed));
     }
 
+    /// Has every held command fail, and lets commands run again: what a device does that stops and is
+    /// started anew.
+    pub fn lose_device(&self) {
+        self.engine.lose_held();
+    }
+
     /// How many allocations are alive.
     #[must_use]
     pub fn live_allocations(&self) -> usize {

@@ -289,6 +289,9 @@ impl Queue for MockQueue {
         let queue = self.number;
         self.engine.record(Operation::QueueWait, || Call::QueueWait { queue })?;
         let submitted = self.line().submitted.clone();
-        submitted.iter().try_for_each(|command| command.latch.wait())
+        // A failure is told once: what has ended is forgotten.
+        let outcomes: Vec<_> = submitted.iter().map(|command| command.latch.wait()).collect();
+        self.line().submitted.retain(|command| command.latch.get().is_none());
+        outcomes.into_iter().collect()
     }
 }

@@ -82,10 +82,12 @@
 extern crate self as crosscut;
 
 mod buffer;
+mod builder;
 mod bundle;
 mod copies;
 mod copy;
 mod global;
+mod group;
 mod kernel;
 mod launch;
 mod program;
@@ -94,8 +96,10 @@ mod slice;
 mod snapshot;
 mod specialize;
 mod symbol;
+mod tasks;
 
 pub use buffer::Buffer;
+pub use builder::QueueBuilder;
 pub use bundle::{Bundle, BundleBuilder};
 pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
@@ -105,8 +109,9 @@ pub use crosscut_device::{
 };
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
-    Event, Feature, Features, KernelPanic, Limits,
+    Event, EventState, EventTimes, Feature, Features, KernelPanic, Limits,
 };
+pub use group::Handler;
 pub use kernel::{Grid, GridMut, ItemIndex, KernelArg, Once, PerItem, Range, View};
 pub use launch::Launch;
 pub use program::{

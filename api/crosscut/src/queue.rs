@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crosscut_device::{DeviceCopy, DeviceData, place};
-use crosscut_runtime::Runtime;
+use crosscut_runtime::{QueueOptions, Runtime};
 
 use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View, install_panic_hook};
-use crate::{Buffer, Context, Device, DeviceSliceMut, Error, Event, Launch, Result};
+use crate::{Buffer, Context, Device, DeviceSliceMut, Error, Event, Launch, QueueBuilder, Result};
 
 /// The devices that `CROSSCUT_DEVICE` accepts; all without it.
 ///
@@ -26,12 +26,13 @@ pub fn devices() -> Result<Vec<Device>> {
 
 /// The one runtime of the process. It is never taken down: work in flight at exit needs nothing
 /// from it any more, and static destructors may still use it.
-fn runtime() -> &'static Runtime {
+pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| Runtime::new(crosscut_adapters::all()))
 }
 
-/// A sequence of commands on one device, each starting when the one before has completed.
+/// A sequence of commands on one device, each starting when the one before has completed, unless it
+/// was [built](Self::builder) to be out of order.
 ///
 /// Kernels are closures. They may capture `Copy` values and use whatever is passed as argument;
 /// [`KernelArg`] has the table. Threads may share a queue. Commands of different queues that
@@ -70,13 +71,22 @@ impl Queue {
         Self::in_context(device.default_context()?)
     }
 
+    /// Begins a queue with options: out of order, with profiling, on a device of your choice.
+    pub fn builder() -> QueueBuilder {
+        QueueBuilder::default()
+    }
+
     /// A queue in this context.
     ///
     /// # Errors
     /// The driver's refusal.
     pub fn in_context(context: &Context) -> Result<Self> {
+        Self::with_options(context, QueueOptions::default())
+    }
+
+    pub(crate) fn with_options(context: &Context, options: QueueOptions) -> Result<Self> {
         install_panic_hook();
-        Ok(Self { queue: crosscut_runtime::Queue::new(context)? })
+        Ok(Self { queue: crosscut_runtime::Queue::with_options(context, options)? })
     }
 
     /// The device its commands run on.
@@ -217,7 +227,7 @@ impl Queue {
         self.queue.wait()
     }
 
-    /// A kernel that waits for commands behind itself would wait for ever.
+    /// A kernel that waits for commands behind itself would wait for ever, and so would a host task.
     pub(crate) fn outside_kernels(&self) -> Result<()> {
         if place::inside_kernel() {
             return Err(Error::invalid(
@@ -225,7 +235,7 @@ impl Queue {
                 "submit from the host program, after the kernel",
             ));
         }
-        Ok(())
+        self.queue.outside_own_tasks()
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crosscut_adapter_api as adapter;
+use crosscut_adapter_api::{self as adapter, EventState, EventTimes};
 
 use crate::Error;
+use crate::notice::Notice;
 use crate::record::Watch;
 
 /// Where a command was submitted.
@@ -30,6 +31,7 @@ pub(crate) struct Command {
     pub(crate) origin: Origin,
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
+    pub(crate) notice: Notice,
     /// Whether it has completed and its event has been told: then no driver need be asked again.
     settled: AtomicBool,
 }
@@ -57,6 +59,7 @@ impl Command {
             origin,
             event,
             outcome: Mutex::new(outcome),
+            notice: Notice::default(),
             settled: AtomicBool::new(false),
         })
     }
@@ -98,6 +101,31 @@ impl Command {
     pub(crate) fn is_settled(&self) -> bool {
         // Acquire: what the kernel wrote is there for this thread as for the one that waited.
         self.settled.load(Ordering::Acquire)
+    }
+
+    /// For whoever waited for its event himself, and has the outcome.
+    pub(crate) fn settle(&self) {
+        self.settled.store(true, Ordering::Release);
+    }
+
+    /// For a host task that panicked, before its event completes.
+    pub(crate) fn fail(&self, error: Error) {
+        *self.outcome() = Outcome::Failed(error);
+    }
+
+    pub(crate) fn state(&self) -> Result<EventState, Error> {
+        if self.is_settled() {
+            return Ok(EventState::Complete);
+        }
+        self.event.state().map_err(|error| Error::driver("a command failed", error))
+    }
+
+    /// When it ran, if that was written down. Waits for it.
+    pub(crate) fn times(&self) -> Result<Option<EventTimes>, Error> {
+        if !self.is_settled() {
+            self.complete()?;
+        }
+        self.event.times().map_err(|error| Error::driver("asking when a command ran", error))
     }
 
     pub(crate) fn is_complete(&self) -> Result<bool, Error> {

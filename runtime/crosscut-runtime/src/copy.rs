@@ -7,7 +7,6 @@ use crosscut_adapter_api::{DriverError, Location};
 use crate::Error;
 use crate::bytes;
 use crate::command::{Access, Command, Outcome};
-use crate::dependency;
 use crate::event::Event;
 use crate::memory::Allocation;
 use crate::queue::Queue;
@@ -69,7 +68,7 @@ impl Queue {
     ) -> Result<Option<Arc<Command>>, Error> {
         self.context().owns(target.buffer().context(), "the buffer")?;
         let Some(Bytes { allocation, offset, size }) = target.bytes() else {
-            dependency::wait_all(after)?;
+            self.take_turn(after)?;
             return Ok(None);
         };
         let (uses, after) = ([(allocation, Access::Write)], self.dependencies(after)?);
@@ -138,11 +137,11 @@ impl Queue {
     ) -> Result<Option<Arc<Command>>, Error> {
         self.context().owns(source.buffer().context(), "the buffer")?;
         let Some(bytes) = source.bytes() else {
-            dependency::wait_all(after)?;
+            self.take_turn(after)?;
             return Ok(None);
         };
         if let (true, Some(from)) = (self.context().is_native(), bytes.host_address()) {
-            dependency::wait_all(after)?;
+            self.take_turn(after)?;
             let _span = trace::span("transfer", || format!("read {} bytes", bytes.size));
             // SAFETY: both have `size` bytes by the caller's promise. Native kernels run while
             // somebody lends the buffer to them: for writing not now, because it is borrowed here;
@@ -280,7 +279,7 @@ impl Queue {
         if let (true, Some(to), Some(from)) =
             (self.context().is_native(), to.host_address(), from.host_address())
         {
-            dependency::wait_all(after)?;
+            self.take_turn(after)?;
             let _span = trace::span("transfer", || format!("copy {} bytes", source.size()));
             // SAFETY: both have the size. The target is the caller's alone; the source is borrowed,
             // so that kernels write it at most as atomics.
@@ -312,7 +311,7 @@ impl Queue {
         atomic_width: usize,
         after: &[Event],
     ) -> Result<Event, Error> {
-        dependency::wait_all(after)?;
+        self.take_turn(after)?;
         let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {
             return Ok(Event::nothing());
         };

@@ -1,31 +1,96 @@
 //! Events: what a user waits for.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task;
+use std::time::Duration;
+
+use crosscut_adapter_api as adapter;
+pub use crosscut_adapter_api::EventState;
 
 use crate::Error;
 use crate::command::Command;
 
-/// The completion of one command. Dropping it does not cancel anything. The default one is that of
-/// a command that had nothing to do.
+/// The completion of a command, or of several. Dropping it does not cancel anything. The default one
+/// is that of a command that had nothing to do.
+///
+/// It is a [`Future`]: `.await` it in any executor instead of [waiting](Self::wait) for it.
 #[derive(Clone, Default)]
-pub struct Event {
-    /// `None` for a command that had nothing to do.
-    command: Option<Arc<Command>>,
+pub struct Event(Commands);
+
+#[derive(Clone, Default)]
+enum Commands {
+    /// It had nothing to do, or was done before its event was made.
+    #[default]
+    None,
+    One(Arc<Command>),
+    Many(Arc<[Arc<Command>]>),
+}
+
+/// When a command was submitted, started and ended, by a clock of its device.
+///
+/// Only times of one device can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct EventTimes {
+    /// When it was handed to the device.
+    pub submitted: Duration,
+    /// When it began to run.
+    pub started: Duration,
+    /// When it had ended.
+    pub ended: Duration,
+}
+
+impl EventTimes {
+    fn of(times: adapter::EventTimes) -> Self {
+        let adapter::EventTimes { submitted, started, ended } = times;
+        let [submitted, started, ended] = [submitted, started, ended].map(Duration::from_nanos);
+        Self { submitted, started, ended }
+    }
+
+    /// How long it ran.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        self.ended.saturating_sub(self.started)
+    }
 }
 
 impl Event {
     pub(crate) fn of(command: Arc<Command>) -> Self {
-        Self { command: Some(command) }
+        Self(Commands::One(command))
     }
 
     pub(crate) fn nothing() -> Self {
-        Self { command: None }
+        Self(Commands::None)
     }
 
-    /// The command, unless it is known to have completed.
-    pub(crate) fn unsettled(&self) -> Option<&Arc<Command>> {
-        self.command.as_ref().filter(|command| !command.is_settled())
+    /// One event for all of them: complete when they are.
+    #[must_use]
+    pub fn all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut commands: Vec<Arc<Command>> = Vec::new();
+        for event in events {
+            commands.extend(event.commands().iter().cloned());
+        }
+        Self(match commands.len() {
+            0 => Commands::None,
+            1 => commands.pop().map_or(Commands::None, Commands::One),
+            _ => Commands::Many(commands.into()),
+        })
+    }
+
+    fn commands(&self) -> &[Arc<Command>] {
+        match &self.0 {
+            Commands::None => &[],
+            Commands::One(command) => std::slice::from_ref(command),
+            Commands::Many(commands) => commands,
+        }
+    }
+
+    /// The commands, but for those known to have completed.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = &Arc<Command>> {
+        self.commands().iter().filter(|command| !command.is_settled())
     }
 
     /// Blocks until the command has completed.
@@ -34,7 +99,23 @@ impl Event {
     /// The command failed, or the kernel panicked; the event tells of a panic once, also if a queue
     /// has told of it before.
     pub fn wait(&self) -> Result<(), Error> {
-        self.command.as_ref().map_or(Ok(()), |command| command.wait())
+        if let Commands::One(command) = &self.0 {
+            return command.wait();
+        }
+        // All of them first: an error must not hide that others still run.
+        for command in self.unsettled() {
+            // It is told below.
+            let _ = command.event.wait();
+        }
+        self.commands().iter().try_for_each(|command| command.wait())
+    }
+
+    /// Blocks until all of them have completed.
+    ///
+    /// # Errors
+    /// The first error that one of them tells; the others stay for who asks those.
+    pub fn wait_all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<(), Error> {
+        Self::all(events).wait()
     }
 
     /// Whether the command has completed. A kernel that panicked has: waiting tells of it.
@@ -42,7 +123,67 @@ impl Event {
     /// # Errors
     /// The driver's refusal to answer.
     pub fn is_complete(&self) -> Result<bool, Error> {
-        self.command.as_ref().map_or(Ok(true), |command| command.is_complete())
+        for command in self.commands() {
+            if !command.is_complete()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How far the command has come. Of several it is running as soon as one is.
+    ///
+    /// # Errors
+    /// The command failed, or the driver refuses to answer.
+    pub fn state(&self) -> Result<EventState, Error> {
+        let mut seen = None;
+        for command in self.commands() {
+            let state = command.state()?;
+            match seen {
+                Some(before) if before != state => return Ok(EventState::Running),
+                _ => seen = Some(state),
+            }
+        }
+        Ok(seen.unwrap_or(EventState::Complete))
+    }
+
+    /// When the command was submitted, started and ended; of several commands, from the first
+    /// submission and the first start to the last end. Waits for it.
+    ///
+    /// # Errors
+    /// The queue was not made with profiling, or the command failed.
+    pub fn times(&self) -> Result<EventTimes, Error> {
+        let mut all: Option<EventTimes> = None;
+        for command in self.commands() {
+            let Some(times) = command.times()?.map(EventTimes::of) else { return Err(no_times()) };
+            all = Some(all.map_or(times, |all| EventTimes {
+                submitted: all.submitted.min(times.submitted),
+                started: all.started.min(times.started),
+                ended: all.ended.max(times.ended),
+            }));
+        }
+        all.ok_or_else(no_times)
+    }
+}
+
+fn no_times() -> Error {
+    Error::invalid(
+        "nobody took the times of this command",
+        "make its queue with profiling; commands without anything to run have no times",
+    )
+}
+
+impl Future for Event {
+    type Output = Result<(), Error>;
+
+    /// As [`wait`](Self::wait), without blocking.
+    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> task::Poll<Self::Output> {
+        for command in self.unsettled() {
+            if command.poll_ended(context).is_pending() {
+                return task::Poll::Pending;
+            }
+        }
+        task::Poll::Ready(self.wait())
     }
 }
 

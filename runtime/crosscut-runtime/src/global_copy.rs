@@ -10,7 +10,6 @@ use crosscut_adapter_api::Location;
 
 use crate::bytes;
 use crate::command::{Access, Outcome};
-use crate::dependency;
 use crate::event::Event;
 use crate::global::{self, Beginning, GlobalHandle, Instance};
 use crate::image_global::{Direction, ImageGlobal};
@@ -56,7 +55,7 @@ impl Queue {
         match self.reach(global)? {
             Reach::Nowhere => return self.nothing_after(after),
             Reach::Host(target) => {
-                dependency::wait_all(after)?;
+                self.take_turn(after)?;
                 self.alone(|| {
                     let target = target.wrapping_add(offset);
                     let _span = trace::span("transfer", || format!("write {size} bytes"));
@@ -112,13 +111,13 @@ impl Queue {
     ) -> Result<(), Error> {
         check(global, offset, size)?;
         let Some(size) = NonZeroUsize::new(size) else {
-            dependency::wait_all(after)?;
+            self.take_turn(after)?;
             return self.settle_pending();
         };
         match self.reach(global)? {
-            Reach::Nowhere => dependency::wait_all(after)?,
+            Reach::Nowhere => self.take_turn(after)?,
             Reach::Host(source) => {
-                dependency::wait_all(after)?;
+                self.take_turn(after)?;
                 let lock = self.context().native_lock();
                 let _kernels = lock.read().unwrap_or_else(PoisonError::into_inner);
                 let source = source.wrapping_add(offset);
@@ -281,7 +280,7 @@ impl Queue {
         match (global.beginning(), self.reach(global)?) {
             (_, Reach::Nowhere) => self.nothing_after(after),
             (_, Reach::Host(target)) => {
-                dependency::wait_all(after)?;
+                self.take_turn(after)?;
                 self.alone(|| {
                     // SAFETY: the instance has the global's size; no kernel of this context runs,
                     // and whoever kept a reference uses atomics of that width.

@@ -11,7 +11,6 @@ use crosscut_adapter_api::{
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::command::{Access, Command, Outcome};
-use crate::dependency;
 use crate::detour::Place;
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
@@ -162,7 +161,7 @@ impl Queue {
         space: Space,
     ) -> Result<Event, Error> {
         let KernelLaunch { definition, captures, bindings, after, .. } = *launch;
-        dependency::wait_all(after)?;
+        self.take_turn(after)?;
         let mut exclusives = Vec::new();
         let mut slots = Slots::for_arguments(bindings.len());
         for binding in bindings {
@@ -194,12 +193,15 @@ impl Queue {
         };
         let (event, panic) = outcome.map_err(|error| Error::driver("launching a kernel", error))?;
         let Err(panic) = panic else {
-            // Complete, with nothing to tell: nothing to remember either.
-            return Ok(Event::nothing());
+            // Complete, with nothing to tell: nothing to remember either, unless it is when it ran.
+            return Ok(match self.options().profiling {
+                true => Event::of(Command::new(self.origin, event, Outcome::Settled)),
+                false => Event::nothing(),
+            });
         };
         let error = native_panic(definition, space, panic);
         let command = Command::new(self.origin, event, Outcome::Failed(error));
-        self.remember(&command);
+        self.pending.remember(&command);
         for binding in bindings {
             // Whoever reads what it wrote is told, on whichever queue.
             if let (Source::Buffer(region), Access::Write) = (binding.source, binding.access)
@@ -299,9 +301,6 @@ impl Queue {
         let command = command.map_err(|error| {
             Error::driver(format!("launching kernel `{}`", kernel.display_name()), error)
         })?;
-        if entry.has_record {
-            self.remember(&command);
-        }
         self.return_from_detours(detours, &command)?;
         self.give_back(bindings)?;
         Ok(Event::of(command))

@@ -29,10 +29,13 @@ mod error;
 mod event;
 mod global;
 mod global_copy;
+mod host_task;
 mod image_global;
 mod launch;
 mod memory;
+mod notice;
 mod panic;
+mod pending;
 mod program;
 mod queue;
 mod record;
@@ -44,6 +47,7 @@ mod snapshot;
 mod specialization;
 mod spirv_program;
 mod trace;
+mod worker;
 
 pub use bundle::{Bundle, BundledKernel};
 pub use cache::ProgramCache;
@@ -53,9 +57,10 @@ pub use crosscut_adapter_api::{
     Absence, Backend, CodeForm, DeviceInfo, DeviceKind, Extent, Feature, Features, Limits,
     NativeEntry, NativeLaunch, NativePanic, Slot,
 };
+pub use crosscut_adapter_api::{QueueOptions, QueueOrder};
 pub use device::{BackendReport, Device, Runtime};
 pub use error::{Error, ErrorKind};
-pub use event::Event;
+pub use event::{Event, EventState, EventTimes};
 pub use global::{GlobalHandle, NativeScope};
 pub use launch::{Binding, KernelDefinition, KernelLaunch, Source, Variant};
 pub use memory::Buffer;

@@ -1,72 +1,64 @@
 //! Queues: the order between commands, and what is told of them.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
-use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions};
+use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions, QueueOrder};
 
 use crate::Error;
 use crate::command::{Access, Command, Origin, Outcome};
 use crate::context::Context;
+use crate::host_task;
 use crate::memory::Allocation;
+use crate::pending::Pending;
+use crate::worker;
 
-/// So many commands may wait to be told about before the finished ones are looked for.
-const FIRST_SWEEP: usize = 128;
-
-/// A sequence of commands on one device, each starting when the one before has completed.
+/// A sequence of commands on one device, each starting when the one before has completed, unless the
+/// queue was asked to be out of order.
 ///
 /// Threads may share it.
 pub struct Queue {
     context: Context,
     pub(crate) adapter: Arc<dyn adapter::Queue>,
     pub(crate) origin: Origin,
-    pending: Mutex<Pending>,
-}
-
-/// Kernels that may have panicked and that nobody has asked about.
-struct Pending {
-    /// Oldest first.
-    commands: VecDeque<Arc<Command>>,
-    /// At how many the finished ones are looked for: twice what was left the last time, so that
-    /// looking costs little per launch however many stay.
-    sweep_at: usize,
-}
-
-impl Pending {
-    /// Forgets what has completed with nothing to tell.
-    fn sweep(&mut self) {
-        // In order: where one has not completed, none behind it has.
-        let mut running = false;
-        self.commands.retain(|command| {
-            running = running || !matches!(command.is_complete(), Ok(true));
-            running || !command.is_done_and_clean()
-        });
-        self.sweep_at = FIRST_SWEEP.max(2 * self.commands.len());
-    }
+    options: QueueOptions,
+    /// A number that no other queue ever has.
+    number: u64,
+    pub(crate) pending: Arc<Pending>,
 }
 
 impl Queue {
-    /// Makes a queue.
+    /// Makes a queue in order.
     ///
     /// # Errors
     /// The driver's refusal.
     pub fn new(context: &Context) -> Result<Self, Error> {
+        Self::with_options(context, QueueOptions::default())
+    }
+
+    /// Makes a queue with these options.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn with_options(context: &Context, options: QueueOptions) -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let adapter = context
             .inner()
             .adapter
-            .create_queue(&QueueOptions::default())
+            .create_queue(&options)
             .map_err(|error| Error::driver("making a queue", error))?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             context: context.clone(),
             adapter: Arc::from(adapter),
             origin: Origin {
                 context: context.inner().number,
-                line: Some(NEXT.fetch_add(1, Ordering::Relaxed)),
+                line: (options.order == QueueOrder::InOrder).then_some(number),
             },
-            pending: Mutex::new(Pending { commands: VecDeque::new(), sweep_at: FIRST_SWEEP }),
+            options,
+            number,
+            pending: Arc::default(),
         })
     }
 
@@ -81,16 +73,49 @@ impl Queue {
     /// # Errors
     /// A command failed, or a kernel panicked and nobody has been told.
     pub fn wait(&self) -> Result<(), Error> {
-        self.adapter.wait().map_err(|error| Error::driver("a command failed", error))?;
-        self.settle_pending()
+        for task in self.pending.unfinished_tasks() {
+            // It is told below.
+            let _ = task.event.wait();
+        }
+        let waited = self.adapter.wait();
+        // What a command itself says comes first, and is said once.
+        self.settle_pending()?;
+        waited.map_err(|error| Error::driver("a command failed", error))
+    }
+
+    /// What it was asked to be.
+    #[must_use]
+    pub fn options(&self) -> QueueOptions {
+        self.options
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Refuses to be used inside a host task of its own: whatever that waits for waits for it.
+    ///
+    /// # Errors
+    /// This is such a place.
+    pub fn outside_own_tasks(&self) -> Result<(), Error> {
+        if self.pending.has_had_tasks() && host_task::inside_task_of(self.number) {
+            return Err(Error::invalid(
+                "a queue is used inside a host task of its own",
+                "use another queue there, or submit after the task",
+            ));
+        }
+        Ok(())
     }
 
     /// Blocks until a copy has ended, before the caller gets its memory back.
     pub(crate) fn wait_for_copy(&self, command: &Arc<Command>) -> Result<(), DriverError> {
-        command.event.wait().inspect_err(|_| {
+        let outcome = command.event.wait().inspect_err(|_| {
             // The wait may have failed and not the copy: the whole queue is the next thing to ask.
             let _ = self.adapter.wait();
-        })
+        });
+        // Whoever called is told, and nobody else has its event.
+        command.settle();
+        outcome
     }
 
     /// Submits a command after `after` and everything that uses the same memory, and notes it for
@@ -109,9 +134,11 @@ impl Queue {
         }
         if uses.is_empty() && after.is_empty() {
             // There is no order to keep.
-            return Ok(Command::new(self.origin, run(&[])?, outcome));
+            let command = Command::new(self.origin, run(&[])?, outcome);
+            self.pending.remember(&command);
+            return Ok(command);
         }
-        let _order = self.context.inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = self.context.inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
         for (allocation, access) in uses {
             allocation.uses().collect(*access, self.origin, &mut after);
         }
@@ -121,35 +148,14 @@ impl Queue {
         for (allocation, access) in uses {
             allocation.uses().note(*access, &command);
         }
+        drop(order);
+        self.pending.remember(&command);
         Ok(command)
     }
 
-    /// Remembers a kernel that may have panicked.
-    pub(crate) fn remember(&self, command: &Arc<Command>) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that somebody waited for: the usual case, and known without asking the driver.
-        while pending.commands.front().is_some_and(|command| command.is_settled()) {
-            pending.commands.pop_front();
-        }
-        if pending.commands.len() >= pending.sweep_at {
-            pending.sweep();
-        }
-        pending.commands.push_back(Arc::clone(command));
-    }
-
-    /// Tells of the first panic that nobody has been told of. Later ones stay for the next call.
+    /// Tells of the first failure that nobody has been told of. Later ones stay for the next call.
     pub(crate) fn settle_pending(&self) -> Result<(), Error> {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(command) = pending.commands.front() {
-            let told = match command.is_complete() {
-                Ok(false) => break,
-                Ok(true) => command.tell(),
-                Err(error) => Err(error),
-            };
-            pending.commands.pop_front();
-            told?;
-        }
-        Ok(())
+        self.pending.tell()
     }
 }
 
@@ -158,22 +164,16 @@ impl Drop for Queue {
     /// Who holds an event is still told of its panic, and so is who reads what the kernel wrote. A
     /// panic that nobody can ask about any more is printed, as that of a thread would have been.
     fn drop(&mut self) {
-        let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if pending.commands.is_empty() {
+        if self.pending.is_empty() {
             return;
         }
-        let _ = self.adapter.wait();
-        pending.sweep();
-        for command in pending.commands.drain(..) {
-            if Arc::strong_count(&command) == 1
-                && let Ok(true) = command.is_complete()
-                && let Err(error) = command.tell()
-            {
-                use std::io::Write as _;
-                // Without a standard error nobody is left to be told.
-                let _ = writeln!(std::io::stderr(), "crosscut: {error}");
-            }
+        if host_task::inside_task_of(self.number) {
+            // The task that is running here holds up those behind it: they are waited for elsewhere.
+            let (pending, adapter) = (Arc::clone(&self.pending), Arc::clone(&self.adapter));
+            let _ = worker::run(Box::new(move || pending.settle(&*adapter)));
+            return;
         }
+        self.pending.settle(&*self.adapter);
     }
 }
 

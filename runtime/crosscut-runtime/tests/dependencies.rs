@@ -4,7 +4,7 @@ mod program;
 
 use crosscut_adapter_mock::{Call, Mock};
 use crosscut_image::Parameter::Address;
-use crosscut_runtime::{Access, Queue};
+use crosscut_runtime::{Access, ErrorKind, EventState, Queue};
 use program::{bind, device, kernel, launch, launch_after, queue, register, upload};
 
 /// The events of the launches so far, and what each waits for.
@@ -51,7 +51,7 @@ fn an_event_that_orders_memory_too_is_given_once() {
 }
 
 #[test]
-fn an_event_of_another_context_is_waited_for() {
+fn an_event_of_another_context_is_waited_for_by_the_device_and_not_by_the_host() {
     register(vec![kernel(503, "apart", vec![])], 0);
     let (here, there) = (Mock::new(), Mock::new());
     for mock in [&here, &there] {
@@ -62,14 +62,17 @@ fn an_event_of_another_context_is_waited_for() {
     let event = launch(&one, || 503, 1, &[]).unwrap();
     let follow =
         |queue: &Queue| launch_after(queue, || 503, 1, &[], std::slice::from_ref(&event)).unwrap();
-    std::thread::scope(|scope| {
-        let later = scope.spawn(|| follow(&two).wait());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        assert!(!later.is_finished());
-        here.release();
-        later.join().unwrap().unwrap();
-    });
-    assert_eq!(launches(&there)[0].1, [], "its driver knows nothing of the other's events");
+    let later = follow(&two);
+    assert_eq!(later.state().unwrap(), EventState::Submitted);
+    here.release();
+    later.wait().unwrap();
+    // What failed over there fails here.
+    here.hold();
+    let event = launch(&one, || 503, 1, &[]).unwrap();
+    let later = launch_after(&two, || 503, 1, &[], &[event]).unwrap();
+    here.lose_device();
+    assert_eq!(later.wait().unwrap_err().kind(), ErrorKind::DeviceLost);
+    follow(&two).wait().unwrap();
 }
 
 #[test]

@@ -1,0 +1,189 @@
+//! Host tasks and barriers: commands that run no code of the device.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, Promise};
+
+use crate::command::{Command, Outcome, add};
+use crate::event::Event;
+use crate::queue::Queue;
+use crate::worker;
+use crate::{Error, ErrorKind};
+
+thread_local! {
+    /// The number of the queue whose host task this thread is running.
+    static INSIDE: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Whether this thread is running a host task of the queue with this number.
+pub(crate) fn inside_task_of(queue: u64) -> bool {
+    // At the end of a thread its locals are gone, and no task runs there.
+    INSIDE.try_with(|inside| inside.get() == Some(queue)).unwrap_or(false)
+}
+
+/// A task that waits for commands.
+struct Waiting {
+    /// How many have not ended, and one for whoever is still counting.
+    left: AtomicUsize,
+    failure: Mutex<Option<DriverError>>,
+    ready: Mutex<Option<Ready>>,
+}
+
+/// A task, its event's other end, and its command, which is told of a panic.
+struct Ready {
+    task: worker::Job,
+    promise: Box<dyn Promise>,
+    command: Arc<Command>,
+    queue: u64,
+}
+
+impl Queue {
+    /// Runs `task` on a thread of the host once `after`, and on a queue in order every command so
+    /// far, has completed. Returns at once.
+    ///
+    /// # Errors
+    /// The driver's refusal. A panic of the task comes from its event, or from whoever waits next.
+    pub fn host_task(
+        &self,
+        task: Box<dyn FnOnce() + Send>,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        let failed = |error| Error::driver("submitting a host task", error);
+        let mut waits = Vec::new();
+        for command in after.iter().flat_map(Event::unsettled) {
+            add(&mut waits, command);
+        }
+        let (event, promise) = self.context().inner().adapter.promise().map_err(failed)?;
+        let command = Command::new(self.origin, event, Outcome::Settled);
+        if self.origin.line.is_some() {
+            let before = self.adapter.barrier(&[]).map_err(failed)?;
+            waits.push(Command::new(self.origin, before, Outcome::Settled));
+            // Whatever is submitted from now on waits for the task. Where this is refused the
+            // promise is dropped, and nobody has heard of its event.
+            self.adapter.barrier(&[&*command.event]).map_err(failed)?;
+        }
+        self.pending.remember_task(&command);
+        let waiting = Arc::new(Waiting {
+            left: AtomicUsize::new(waits.len() + 1),
+            failure: Mutex::default(),
+            ready: Mutex::new(Some(Ready {
+                task,
+                promise,
+                command: Arc::clone(&command),
+                queue: self.number(),
+            })),
+        });
+        for wait in waits {
+            Waiting::behind(&waiting, wait);
+        }
+        waiting.arrive(Ok(()));
+        Ok(Event::of(command))
+    }
+
+    /// A command that does nothing but wait: for `after`, or, without any, for every command
+    /// submitted to this queue so far. What is submitted to this queue later starts after it.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn barrier(&self, after: &[Event]) -> Result<Event, Error> {
+        let failed = |error| Error::driver("submitting a barrier", error);
+        let in_order = self.origin.line.is_some();
+        let mut waits = self.dependencies(after)?;
+        if !after.is_empty() && waits.is_empty() && !in_order {
+            // All have completed, and the driver would take no events for all commands.
+            return Ok(Event::nothing());
+        }
+        let tasks = if after.is_empty() && !in_order {
+            self.pending.unfinished_tasks()
+        } else {
+            Vec::new()
+        };
+        if !tasks.is_empty() {
+            let commands = self.adapter.barrier(&[]).map_err(failed)?;
+            waits.push(Command::new(self.origin, commands, Outcome::Settled));
+            waits.extend(tasks);
+        }
+        let events: Vec<&dyn adapter::Event> = waits.iter().map(|it| &*it.event).collect();
+        let event = self.adapter.barrier(&events).map_err(failed)?;
+        let command = Command::new(self.origin, event, Outcome::Settled);
+        self.pending.remember(&command);
+        Ok(Event::of(command))
+    }
+}
+
+impl Waiting {
+    /// Waits for one more command.
+    fn behind(waiting: &Arc<Self>, command: Arc<Command>) {
+        let told = Arc::clone(waiting);
+        if command.event.on_complete(Box::new(move |outcome| told.arrive(outcome))).is_ok() {
+            return;
+        }
+        // A driver that does not call can still be waited for.
+        let told = Arc::clone(waiting);
+        let refused = worker::run(Box::new(move || told.arrive(command.event.wait())));
+        if refused.is_err() {
+            waiting.arrive(Err(no_thread()));
+        }
+    }
+
+    /// One of the commands has ended. The last one starts the task.
+    fn arrive(&self, outcome: Result<(), DriverError>) {
+        if let Err(error) = outcome {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert(error);
+        }
+        if self.left.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(ready) = ready else { return };
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(error) = failure {
+            return ready.promise.keep(Err(error));
+        }
+        // Another thread's, because this one may be the driver's. Where there is none the promise is
+        // dropped with the job, and the event fails.
+        let _ = worker::run(Box::new(move || ready.run()));
+    }
+}
+
+impl Ready {
+    fn run(self) {
+        let Self { task, promise, command, queue } = self;
+        INSIDE.set(Some(queue));
+        let outcome = catch_unwind(AssertUnwindSafe(task));
+        INSIDE.set(None);
+        if let Err(payload) = outcome {
+            command.fail(Error::new(
+                ErrorKind::Panic,
+                format!("a host task panicked: {}", message(&*payload)),
+            ));
+            // Dropping a payload can itself panic.
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                std::mem::forget(second);
+            }
+        }
+        promise.keep(Ok(()));
+    }
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "a panic with a value that is no text".to_owned(),
+    }
+}
+
+fn no_thread() -> DriverError {
+    DriverError {
+        kind: DriverErrorKind::OutOfMemory,
+        call: "thread::spawn",
+        code: -1,
+        log: Some("the system has no thread for a host task".to_owned()),
+    }
+}

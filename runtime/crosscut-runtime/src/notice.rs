@@ -1,0 +1,70 @@
+//! Who is to be woken when a command has ended: what makes an event a future.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::command::Command;
+use crate::worker;
+
+/// The wakers of one command. The driver is asked to call back once, when the first one comes.
+#[derive(Default)]
+pub(crate) struct Notice(OnceLock<Arc<Wakers>>);
+
+#[derive(Default)]
+struct Wakers(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    ended: bool,
+    waiting: Vec<Waker>,
+}
+
+impl Wakers {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self) {
+        let mut state = self.state();
+        state.ended = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        // Not under the lock: whoever is woken may poll at once.
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Command {
+    /// Whether it has ended, well or not; otherwise the task is woken when it has.
+    pub(crate) fn poll_ended(self: &Arc<Self>, context: &mut Context<'_>) -> Poll<()> {
+        // A refusal to answer is an end too: waiting tells of it.
+        if !matches!(self.event.is_complete(), Ok(false)) {
+            return Poll::Ready(());
+        }
+        let wakers = self.notice.0.get_or_init(|| {
+            let wakers = Arc::new(Wakers::default());
+            let told = Arc::clone(&wakers);
+            if self.event.on_complete(Box::new(move |_| told.ended())).is_err() {
+                // A driver that does not call can still be waited for.
+                let (told, command) = (Arc::clone(&wakers), Arc::clone(self));
+                let waiting = worker::run(Box::new(move || {
+                    let _ = command.event.wait();
+                    told.ended();
+                }));
+                if waiting.is_err() {
+                    // Nor is there a thread: whoever polls then blocks, which is better than never.
+                    wakers.ended();
+                }
+            }
+            wakers
+        });
+        let mut state = wakers.state();
+        if state.ended {
+            return Poll::Ready(());
+        }
+        if !state.waiting.iter().any(|known| known.will_wake(context.waker())) {
+            state.waiting.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,134 @@
+//! Commands of a queue that may have failed or panicked, and that nobody has asked about.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crosscut_adapter_api as adapter;
+
+use crate::Error;
+use crate::command::Command;
+
+/// So many commands may wait to be told about before the finished ones are looked for.
+const FIRST_SWEEP: usize = 128;
+
+#[derive(Default)]
+pub(crate) struct Pending {
+    list: Mutex<List>,
+    /// Whether there ever was a host task: most queues never have one.
+    tasked: AtomicBool,
+}
+
+#[derive(Default)]
+struct List {
+    /// Oldest first.
+    commands: VecDeque<Arc<Command>>,
+    /// Host tasks that may not have ended; they are among the commands, too.
+    tasks: Vec<Arc<Command>>,
+    /// At how many the finished ones are looked for: twice what was left the last time, so that
+    /// looking costs little per launch however many stay.
+    sweep_at: usize,
+}
+
+impl List {
+    /// Forgets what has completed with nothing to tell.
+    fn sweep(&mut self) {
+        // In order: where one has not completed, none behind it has.
+        let mut running = false;
+        self.commands.retain(|command| {
+            let in_order = command.origin.line.is_some();
+            running = running || (in_order && matches!(command.is_complete(), Ok(false)));
+            running || !command.is_done_and_clean()
+        });
+        self.sweep_at = 2 * self.commands.len();
+    }
+}
+
+impl Pending {
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a command.
+    pub(crate) fn remember(&self, command: &Arc<Command>) {
+        let mut list = self.list();
+        // Those that somebody waited for: the usual case, and known without asking the driver.
+        while list.commands.front().is_some_and(|command| command.is_settled()) {
+            list.commands.pop_front();
+        }
+        if list.commands.len() >= FIRST_SWEEP.max(list.sweep_at) {
+            list.sweep();
+        }
+        list.commands.push_back(Arc::clone(command));
+    }
+
+    /// Remembers a host task.
+    pub(crate) fn remember_task(&self, command: &Arc<Command>) {
+        self.tasked.store(true, Ordering::Release);
+        self.remember(command);
+        let mut list = self.list();
+        list.tasks.retain(|task| matches!(task.is_complete(), Ok(false)));
+        list.tasks.push(Arc::clone(command));
+    }
+
+    pub(crate) fn has_had_tasks(&self) -> bool {
+        self.tasked.load(Ordering::Acquire)
+    }
+
+    /// The host tasks that may not have ended.
+    pub(crate) fn unfinished_tasks(&self) -> Vec<Arc<Command>> {
+        if !self.has_had_tasks() {
+            return Vec::new();
+        }
+        let mut list = self.list();
+        list.tasks.retain(|task| matches!(task.is_complete(), Ok(false)));
+        list.tasks.clone()
+    }
+
+    /// Tells of the first failure that nobody has been told of. Later ones stay for the next call.
+    pub(crate) fn tell(&self) -> Result<(), Error> {
+        let mut list = self.list();
+        // How many at the front still run: only out of order others may have ended behind them.
+        let mut running = 0;
+        while let Some(command) = list.commands.get(running) {
+            let told = match command.is_complete() {
+                Ok(false) if command.origin.line.is_some() => break,
+                Ok(false) => {
+                    running += 1;
+                    continue;
+                }
+                Ok(true) => command.tell(),
+                Err(error) => Err(error),
+            };
+            list.commands.remove(running);
+            told?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is anything to settle.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list().commands.is_empty()
+    }
+
+    /// Waits for all commands of the queue, and prints what nobody can ask about any more.
+    pub(crate) fn settle(&self, queue: &dyn adapter::Queue) {
+        let mut list = std::mem::take(&mut *self.list());
+        for task in list.tasks.drain(..) {
+            // What it says is looked for below.
+            let _ = task.event.wait();
+        }
+        let _ = queue.wait();
+        list.sweep();
+        for command in list.commands.drain(..) {
+            if Arc::strong_count(&command) == 1
+                && let Ok(true) = command.is_complete()
+                && let Err(error) = command.tell()
+            {
+                use std::io::Write as _;
+                // Without a standard error nobody is left to be told.
+                let _ = writeln!(std::io::stderr(), "crosscut: {error}");
+            }
+        }
+    }
+}

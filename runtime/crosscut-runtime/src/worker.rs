@@ -1,0 +1,109 @@
+//! Threads for work that may block: host tasks, and waiting for drivers that do not call back.
+//!
+//! Work that waits for other work must not keep that from running, so there is no limit: where no
+//! thread is idle, one is added, and one that stays idle for a while ends.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a thread without work waits for more.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Something to do, on a thread of ours.
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
+
+struct Crew {
+    jobs: VecDeque<Job>,
+    /// How many threads wait for a job.
+    idle: usize,
+    threads: usize,
+}
+
+static CREW: Mutex<Crew> = Mutex::new(Crew { jobs: VecDeque::new(), idle: 0, threads: 0 });
+static MORE: Condvar = Condvar::new();
+
+fn crew() -> MutexGuard<'static, Crew> {
+    CREW.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has `job` done, without waiting for it.
+///
+/// # Errors
+/// Gives it back where the system has no thread for it.
+pub(crate) fn run(job: Job) -> Result<(), Job> {
+    let mut crew = crew();
+    crew.jobs.push_back(job);
+    if crew.idle >= crew.jobs.len() {
+        drop(crew);
+        MORE.notify_one();
+        return Ok(());
+    }
+    let started = std::thread::Builder::new().name("crosscut-task".to_owned()).spawn(work);
+    match started {
+        Ok(_) => crew.threads += 1,
+        // Somebody will come to it.
+        Err(_) if crew.threads > 0 => (),
+        Err(_) => return crew.jobs.pop_back().map_or(Ok(()), Err),
+    }
+    Ok(())
+}
+
+fn work() {
+    let mut here = crew();
+    loop {
+        if let Some(job) = here.jobs.pop_front() {
+            drop(here);
+            // Jobs tell of panics in their own way; this is the last resort of the thread.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+                std::mem::forget(payload);
+            }
+            here = crew();
+            continue;
+        }
+        here.idle += 1;
+        let (next, waited) =
+            MORE.wait_timeout(here, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+        here = next;
+        here.idle -= 1;
+        if waited.timed_out() && here.jobs.is_empty() {
+            here.threads -= 1;
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn jobs_that_wait_for_later_ones_do_not_keep_them_from_running() {
+        let mut last = mpsc::channel::<u32>();
+        let first = std::mem::replace(&mut last.0, mpsc::channel().0);
+        let mut end = last.1;
+        // Each waits for the number of the one after it.
+        for _ in 0..50 {
+            let (sender, receiver) = mpsc::channel::<u32>();
+            let before = std::mem::replace(&mut end, receiver);
+            assert!(
+                run(Box::new(move || sender.send(before.recv().unwrap() + 1).unwrap())).is_ok()
+            );
+        }
+        first.send(0).unwrap();
+        assert_eq!(end.recv_timeout(Duration::from_secs(20)), Ok(50));
+    }
+
+    #[test]
+    fn a_job_that_panics_leaves_the_rest_alone() {
+        for _ in 0..3 {
+            assert!(run(Box::new(|| std::panic::resume_unwind(Box::new(1)))).is_ok());
+        }
+        let (sender, receiver) = mpsc::channel();
+        assert!(run(Box::new(move || sender.send(7).unwrap())).is_ok());
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(7));
+    }
+}
