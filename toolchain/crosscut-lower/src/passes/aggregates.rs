@@ -35,14 +35,26 @@ fn parse(line: &str) -> Option<(String, Phi)> {
     let fields: Vec<String> = split_at_commas(&rest[..close]).iter().map(|&f| f.into()).collect();
     let mut incoming = Vec::new();
     for piece in split_at_commas(&rest[close + 1..]) {
-        let words: Vec<&str> = tokens(piece).map(|token| token.1).collect();
-        if let ["[", value, ",", label, "]"] = *words.as_slice() {
-            incoming.push((value.to_owned(), label.to_owned()));
+        let pair = piece.trim().strip_prefix('[').and_then(|pair| pair.strip_suffix(']'));
+        if let Some([value, label]) = pair.map(split_at_commas).as_deref() {
+            incoming.push((value.trim().to_owned(), label.trim().to_owned()));
         } else if !piece.starts_with('!') {
             return None;
         }
     }
     Some((result.to_owned(), Phi { kind: format!("{{{}}}", &rest[..close]), fields, incoming }))
+}
+
+/// A field of a struct: of a value, what was taken out of it; of a constant, its part.
+fn field(value: &str, index: usize) -> String {
+    if value.starts_with('%') {
+        return super::suffixed(value, &format!(".f{index}"));
+    }
+    let parts = value.strip_prefix('{').and_then(|parts| parts.strip_suffix('}'));
+    let part = parts.map(split_at_commas).and_then(|parts| parts.get(index).copied());
+    // The part is a type and a constant; `zeroinitializer`, `poison` and `undef` are so of every type.
+    let last = part.and_then(|part| tokens(part).last().map(|token| token.1));
+    last.unwrap_or(value).to_owned()
 }
 
 fn split(function: &mut Item) {
@@ -60,13 +72,6 @@ fn split(function: &mut Item) {
             }
         }
     }
-    let field = |value: &str, index: usize| {
-        if value.starts_with('%') {
-            super::suffixed(value, &format!(".f{index}"))
-        } else {
-            "poison".into()
-        }
-    };
     let mut lines = Vec::with_capacity(function.lines.len());
     let mut rebuilt: Vec<String> = Vec::new();
     let mut defined = BTreeSet::new();
@@ -116,6 +121,24 @@ fn split(function: &mut Item) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn constants_that_come_in_keep_their_values() {
+        let mut ir = Ir::parse(
+            "define void @k() {\nx:\n  br label %z\ny:\n  br label %z\nz:\n  \
+             %r = phi { i64, i1 } [ zeroinitializer, %x ], [ { i64 -5, i1 true }, %y ], [ undef, %w ]\n  ret void\n}\n",
+        );
+        run(&mut ir);
+        let text = ir.print();
+        assert!(
+            text.contains("%r.f0 = phi i64 [ zeroinitializer, %x ], [ -5, %y ], [ undef, %w ]"),
+            "{text}"
+        );
+        assert!(
+            text.contains("%r.f1 = phi i1 [ zeroinitializer, %x ], [ true, %y ], [ undef, %w ]"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn a_phi_of_pairs_becomes_two_phis() {
