@@ -3,6 +3,7 @@
 //! - `setup`: installs what is missing, or says what to install.
 //! - `demo`: runs every example on every device found.
 //! - `test`: everything that must pass before a change lands; CI runs this and nothing else.
+//! - `differential`: random kernels, on every device what they are on the host.
 //! - `tidy`: the architecture and the habits that a machine can check.
 //! - `bless`: accepts what the tools print now as what tests expect.
 //!
@@ -19,6 +20,7 @@
 mod bless;
 mod checkout;
 mod demo;
+mod differential;
 mod setup;
 mod steps;
 mod test;
@@ -55,6 +57,15 @@ enum Chore {
     Demo,
     /// Sets up, then runs all that must pass before a change lands: format, lints, tests, examples.
     Test,
+    /// Makes random kernels and compares every device with the host, debug and release.
+    ///
+    /// A kernel that differs is shrunk and printed. `--kernels N --seed N` choose how many and which,
+    /// `--only K` takes one of them; `--help` after `--` has the rest.
+    Differential {
+        /// What the tester is told.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Checks dependency edges, documents against crates, file lengths, exceptions without reasons.
     Tidy,
     /// Rewrites the expected outputs of text tests; read the difference before you commit it.
@@ -66,6 +77,7 @@ fn main() -> ExitCode {
         Chore::Setup => setup::run(),
         Chore::Demo => demo::run(),
         Chore::Test => test::run(),
+        Chore::Differential { arguments } => differential::run(&arguments),
         Chore::Tidy => tidy::run(),
         Chore::Bless => bless::run(),
     };

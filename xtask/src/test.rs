@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::checkout::{cargo, root, run as run_command};
 use crate::steps::Steps;
-use crate::{Result, demo, setup, tidy};
+use crate::{Result, demo, differential, setup, tidy};
 
 pub(crate) fn run() -> Result {
     let start = Instant::now();
@@ -25,6 +25,7 @@ pub(crate) fn run() -> Result {
     });
     steps.run("kernels on every device, debug", || kernels(&[]));
     steps.run("kernels on every device, release", || kernels(&["--release"]));
+    steps.run("random kernels on every device", || differential::compare(&differential::FIXED));
     steps.run("the Rust API on OpenCL", rust_api_on_opencl);
     steps.run("doc tests", || run_command(tests().args(["--workspace", "--doc"])));
     steps.run("documents", || {

@@ -29,6 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crosscut-derive", &[]),
     ("crosscut-device", &[]),
     ("crosscut-diagnostics", &[]),
+    ("crosscut-differential", &[]),
     ("crosscut-end-to-end", &[]),
     ("crosscut-examples", &["crosscut"]),
     ("crosscut-image", &[]),
