@@ -28,7 +28,7 @@ const MANY: u64 = 1 << 17;
 /// # Safety
 /// As [`NativeQueue::launch_native`](crosscut_adapter_api::NativeQueue::launch_native).
 pub(crate) unsafe fn run(entry: NativeEntry, launch: &NativeLaunch<'_>) -> Result<(), NativePanic> {
-    let total = launch.extent.size.iter().map(|&size| size as u64).product::<u64>();
+    let total = launch.extent.groups().iter().map(|&size| size as u64).product::<u64>();
     if total == 1 {
         // SAFETY: the caller's promise; there is one range only.
         return unsafe { entry(launch, 0..1) };

@@ -39,7 +39,8 @@ fn launch(size: [usize; 3], dimensions: u8, panics: bool) -> (Vec<u32>, Result<(
     let launch = NativeLaunch {
         captures: std::ptr::null(),
         slots: &slots,
-        extent: Extent { dimensions, size },
+        extent: Extent { dimensions, size, group: None },
+        local_memory: 0,
     };
     // SAFETY: `count` takes these slots and shares them as atomics.
     let (event, outcome) =

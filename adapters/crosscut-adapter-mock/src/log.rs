@@ -194,6 +194,8 @@ pub enum RecordedArgument {
         /// From which byte on.
         offset: usize,
     },
+    /// So many bytes for each work-group.
+    Local(usize),
 }
 
 /// A sort of call, for [`Mock::fail`](crate::Mock::fail).

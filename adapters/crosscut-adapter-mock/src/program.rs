@@ -28,6 +28,8 @@ pub enum Resolved {
     Value(Vec<u8>),
     /// Memory, from the argument's offset to the end of its allocation.
     Memory(View),
+    /// So many bytes for each work-group.
+    Local(usize),
 }
 
 impl Launch<'_> {

@@ -137,6 +137,10 @@ impl Queue for MockQueue {
                     recorded.push(RecordedArgument::Value(bytes.to_vec()));
                     resolved.push(Resolved::Value(bytes.to_vec()));
                 }
+                Argument::Local(size) => {
+                    recorded.push(RecordedArgument::Local(size.get()));
+                    resolved.push(Resolved::Local(size.get()));
+                }
                 Argument::Memory { memory, offset } => {
                     assert!(
                         offset.is_multiple_of(self.engine.argument_alignment()),

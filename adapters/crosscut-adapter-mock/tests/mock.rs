@@ -72,7 +72,7 @@ fn a_kernel_sees_its_values_and_its_memory() {
     let (context, queue, memory) = open(&mock);
     let program = context.build(CodeForm::Spirv64, &SPIRV).unwrap();
     let kernel = program.kernel("store").unwrap();
-    let extent = Extent { dimensions: 1, size: [1, 1, 1] };
+    let extent = Extent { dimensions: 1, size: [1, 1, 1], group: None };
     let memory_argument = Argument::Memory { memory: &*memory, offset: 4 };
     let arguments = [memory_argument, Argument::Value(&[1, 2, 3, 4])];
     // SAFETY: the arguments fit what the kernel does, and the memory outlives the wait.

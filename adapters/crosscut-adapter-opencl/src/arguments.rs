@@ -21,6 +21,7 @@ enum Given {
     Four([u8; 4]),
     Eight([u8; 8]),
     Memory { number: u64, offset: usize },
+    Local(usize),
 }
 
 impl Given {
@@ -33,6 +34,7 @@ impl Given {
             Argument::Memory { memory, offset } => {
                 Some(Self::Memory { number: ClMemory::of(memory).number(), offset })
             }
+            Argument::Local(size) => Some(Self::Local(size.get())),
         }
     }
 }
@@ -69,12 +71,13 @@ fn set(
 ) -> Result<(), DriverError> {
     let by_value = |size, value: *const std::ffi::c_void| {
         // SAFETY: the kernel is alive and locked by the caller, and the value is readable for
-        // `size` bytes at both places that call this.
+        // `size` bytes at all places that call this, or null for local memory, as the call wants it.
         let status = unsafe { (context.api.clSetKernelArg)(kernel, index, size, value) };
         check("clSetKernelArg", status)
     };
     match *argument {
         Argument::Value(value) => by_value(value.len(), value.as_ptr().cast()),
+        Argument::Local(size) => by_value(size.get(), std::ptr::null()),
         Argument::Memory { memory, offset } => {
             let memory = ClMemory::of(memory);
             match memory.place() {

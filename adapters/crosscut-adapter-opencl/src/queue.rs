@@ -132,12 +132,17 @@ impl Queue for ClQueue {
         let dimensions = usize::from(extent.dimensions);
         let mut size = extent.size;
         size[..dimensions].reverse();
+        let group = extent.group.map(|mut group| {
+            group[..dimensions].reverse();
+            group
+        });
         let mut event = std::ptr::null_mut();
 
         let mut kernel_arguments = kernel.arguments.lock().unwrap_or_else(PoisonError::into_inner);
         kernel_arguments.set(&self.context, kernel.raw, arguments)?;
         // SAFETY: queue, kernel and events are alive and of one context; `size` has as many extents
-        // as are announced; the caller vouches for the arguments. The driver chooses the groups.
+        // as are announced, and so has the group, without which the driver chooses; the caller
+        // vouches for the arguments.
         let status = unsafe {
             (self.context.api.clEnqueueNDRangeKernel)(
                 self.raw,
@@ -145,7 +150,7 @@ impl Queue for ClQueue {
                 u32::from(extent.dimensions),
                 std::ptr::null(),
                 size.as_ptr(),
-                std::ptr::null(),
+                group.as_ref().map_or(std::ptr::null(), |group| group.as_ptr()),
                 waits.count(),
                 waits.as_ptr(),
                 &raw mut event,

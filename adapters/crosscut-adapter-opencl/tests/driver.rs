@@ -138,7 +138,7 @@ fn a_launch_with_a_misplaced_offset_into_a_memory_object_is_refused() {
         let program = context.build(CodeForm::Spirv64, kernels()).unwrap();
         let kernel = program.kernel("store_value").unwrap();
         let queue = context.create_queue(&QueueOptions::default()).unwrap();
-        let extent = Extent { dimensions: 1, size: [1, 1, 1] };
+        let extent = Extent { dimensions: 1, size: [1, 1, 1], group: None };
         let value = 7_u64.to_ne_bytes();
         let arguments =
             |offset| [Argument::Memory { memory: &*memory, offset }, Argument::Value(&value)];
@@ -178,7 +178,7 @@ fn division_is_rounded_as_rust_rounds_it() {
                 Argument::Memory { memory: &*from, offset: 0 },
                 Argument::Value(&dividend.to_ne_bytes()),
             ];
-            let extent = Extent { dimensions: 1, size: [divisors.len(), 1, 1] };
+            let extent = Extent { dimensions: 1, size: [divisors.len(), 1, 1], group: None };
             // SAFETY: the arguments fit `divide`, and the memory outlives the last wait.
             unsafe { queue.launch(&*kernel, extent, &arguments, &[]) }.unwrap();
             // SAFETY: `quotients` is writable for `size` bytes and untouched until the wait.
@@ -211,7 +211,7 @@ fn a_program_made_from_the_bytes_of_another_does_the_same() {
         let queue = context.create_queue(&QueueOptions::default()).unwrap();
         let value = 7_u64.to_ne_bytes();
         let arguments = [Argument::Memory { memory: &*memory, offset: 0 }, Argument::Value(&value)];
-        let extent = Extent { dimensions: 1, size: [1, 1, 1] };
+        let extent = Extent { dimensions: 1, size: [1, 1, 1], group: None };
         // SAFETY: the arguments fit `store_value`, and the memory lives until the wait below.
         unsafe { queue.launch(&*kernel, extent, &arguments, &[]) }.unwrap();
         let mut found = [0_u8; 8];

@@ -51,7 +51,7 @@ impl Everything {
         let memory = &*self.memory;
         let times = times.to_ne_bytes();
         let arguments = [Argument::Memory { memory, offset: 0 }, Argument::Value(&times)];
-        let extent = Extent { dimensions: 1, size: [1, 1, 1] };
+        let extent = Extent { dimensions: 1, size: [1, 1, 1], group: None };
         // SAFETY: the arguments fit `spin`; the cases below free the memory after a wait, or leave
         // it to the end of the process.
         let event = unsafe { self.queue.launch(&*self.kernel, extent, &arguments, &[])? };

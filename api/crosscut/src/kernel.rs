@@ -2,7 +2,8 @@
 //!
 //! - `argument`: what may be passed, and how a kernel sees it.
 //! - `memory`, `grid`: buffers as arguments, with one and with more dimensions.
-//! - `range`: index spaces.
+//! - `range`: index spaces; `nd_range`: those with work-groups.
+//! - `local`: memory of a work-group as an argument.
 //! - `body`: the three ways a closure is called.
 //! - `entry`: the functions the toolchain and the runtime call.
 //! - `native`: panics of native kernels.
@@ -13,8 +14,10 @@ mod argument;
 mod body;
 mod entry;
 mod grid;
+mod local;
 mod memory;
 mod native;
+mod nd_range;
 mod range;
 mod tuple;
 
@@ -24,13 +27,15 @@ pub use argument::{KernelArg, Once, PerItem, Shape};
 pub(crate) use body::{Direct, Element, Task};
 pub(crate) use entry::launch;
 pub use grid::{Grid, GridMut};
+pub use local::Local;
 pub(crate) use native::install_panic_hook;
+pub use nd_range::NdRange;
 pub use range::Range;
 pub(crate) use range::Sealed;
 pub(crate) use range::Single;
 
 /// The index that a kernel over a range of type `R` gets.
-pub type ItemIndex<R> = <R as Sealed>::Item;
+pub type ItemIndex<'k, R> = <R as Sealed>::Item<'k>;
 
 /// How a kernel of kind `K` sees the argument `A`.
 pub type View<'k, A, K> = <<A as KernelArg<K>>::Shape as Shape<K>>::View<'k>;

@@ -127,7 +127,7 @@ impl<'q> Launch<'q> {
     where
         R: Range,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(R::Item, View<'k, A, PerItem>) + Copy + Send + 'static,
+        F: for<'k> Fn(R::Item<'k>, View<'k, A, PerItem>) + Copy + Send + 'static,
     {
         self.queue.outside_kernels()?;
         kernel::launch::<R, A, PerItem, Direct<F>>(&self, range, arguments, Direct(kernel))
@@ -141,7 +141,7 @@ impl<'q> Launch<'q> {
     where
         S: DeviceSliceMut,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(ItemIndex<S::Items>, &'k mut S::Element, View<'k, A, PerItem>)
+        F: for<'k> Fn(ItemIndex<'k, S::Items>, &'k mut S::Element, View<'k, A, PerItem>)
             + Copy
             + Send
             + 'static,

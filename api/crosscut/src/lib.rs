@@ -105,14 +105,14 @@ pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{
     AtomicF32, AtomicF64, ByName, Constant, DeviceCopy, DeviceData, DeviceGlobal, DevicePtr,
-    Exclusive, Global, Space, SpecConstant, SpecValue, Symbol,
+    Exclusive, Global, Index, NdItem, Space, SpecConstant, SpecValue, Symbol, Tile,
 };
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
     Event, EventState, EventTimes, Feature, Features, KernelPanic, Limits,
 };
 pub use group::Handler;
-pub use kernel::{Grid, GridMut, ItemIndex, KernelArg, Once, PerItem, Range, View};
+pub use kernel::{Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, View};
 pub use launch::Launch;
 pub use program::{
     ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, SpecNumber,
@@ -125,8 +125,6 @@ pub use crosscut_runtime::Snapshot;
 pub use snapshot::{AnyGlobal, Named, broadcast, gather, reduce};
 
 #[doc(hidden)]
-pub use crosscut_device::barrier;
-#[doc(hidden)]
 pub use kernel::Shape;
 
 /// What calls of this crate return.
@@ -134,5 +132,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What most programs need: `use crosscut::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Buffer, Device, DeviceCopy, DeviceGlobal, Event, Queue, SpecConstant, Symbol};
+    pub use crate::{
+        Buffer, Device, DeviceCopy, DeviceGlobal, Event, Local, NdRange, Queue, SpecConstant,
+        Symbol,
+    };
 }

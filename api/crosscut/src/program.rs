@@ -164,7 +164,8 @@ impl Launch<'_> {
         }
         let mut list = Vec::new();
         arguments.bind(&mut list);
-        let extent = Extent { dimensions: R::DIMENSIONS.max(1), size: range.size() };
+        let (dimensions, size) = (R::DIMENSIONS.max(1), range.size());
+        let extent = Extent { dimensions, size, group: range.group() };
         // SAFETY: the caller's promise; what is bound for writing is borrowed mutably.
         unsafe { self.queue().runtime().launch_spirv(&kernel.0, extent, &list, self.events()) }
     }

@@ -162,7 +162,7 @@ impl Queue {
     where
         R: Range,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(R::Item, View<'k, A, PerItem>) + Copy + Send + 'static,
+        F: for<'k> Fn(R::Item<'k>, View<'k, A, PerItem>) + Copy + Send + 'static,
     {
         self.launch().parallel_for(range, arguments, kernel)
     }
@@ -187,7 +187,7 @@ impl Queue {
     where
         S: DeviceSliceMut,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(ItemIndex<S::Items>, &'k mut S::Element, View<'k, A, PerItem>)
+        F: for<'k> Fn(ItemIndex<'k, S::Items>, &'k mut S::Element, View<'k, A, PerItem>)
             + Copy
             + Send
             + 'static,

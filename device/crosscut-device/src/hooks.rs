@@ -62,6 +62,41 @@ pub extern "C" fn __crosscut_global_size(_dimension: u32) -> u64 {
     only_on_a_device("__crosscut_global_size")
 }
 
+/// This item's index within its work-group, in one dimension.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_local_id(_dimension: u32) -> u64 {
+    only_on_a_device("__crosscut_local_id")
+}
+
+/// The items of a work-group in one dimension.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_local_size(_dimension: u32) -> u64 {
+    only_on_a_device("__crosscut_local_size")
+}
+
+/// The index of this item's work-group in one dimension.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_group_id(_dimension: u32) -> u64 {
+    only_on_a_device("__crosscut_group_id")
+}
+
+/// The work-groups of one dimension.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_group_count(_dimension: u32) -> u64 {
+    only_on_a_device("__crosscut_group_count")
+}
+
+/// The work-group's own memory for an argument.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_local_address(_slot: u32) -> *mut u8 {
+    only_on_a_device("__crosscut_local_address")
+}
+
 /// The storage of a device global, given the address of its static and what its type says.
 #[unsafe(no_mangle)]
 #[inline(never)]

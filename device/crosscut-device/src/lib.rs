@@ -5,6 +5,7 @@
 //! - [`on_device`]: whether this code runs on a device, known when the program is linked.
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
 //! - [`AtomicF32`] and [`AtomicF64`]: floating-point numbers that kernels share.
+//! - [`NdItem`] and [`Tile`]: an item of a work-group, and memory that its items share.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
 //! - [`Symbol`]: a value of the host and one of each device.
 //! - [`property`]: what host and device may do with a global, by type.
@@ -17,27 +18,28 @@ mod data;
 mod float;
 mod global;
 pub mod hooks;
+mod nd;
 pub mod place;
 mod pointer;
 pub mod property;
 mod side;
 mod spec_constant;
 mod symbol;
+mod tile;
 
 pub use data::{ByName, DeviceCopy, DeviceData};
 pub use float::{AtomicF32, AtomicF64};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};
+pub use nd::{Groups, Index, Members, NdItem, Waiter};
 pub use pointer::DevicePtr;
 pub use side::on_device;
 pub use spec_constant::{SpecConstant, SpecValue};
 pub use symbol::{Constant, Global, Space, Symbol};
+pub use tile::Tile;
 
-/// Waits until every item of the work-group has come here.
-///
-/// Only kernels with work-groups may call it; none can be launched yet.
-#[doc(hidden)]
+/// Waits until every item of the work-group has come here, on a device.
 #[inline(always)]
-pub fn barrier() {
+pub(crate) fn device_barrier() {
     // SAFETY: empty assembly touches nothing. It is here so that no optimiser copies the barrier
     // into the branches around it: all items must meet at one and the same place.
     unsafe { core::arch::asm!("", options(nostack)) };

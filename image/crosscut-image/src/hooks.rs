@@ -26,6 +26,22 @@ pub const GLOBAL_ID: &str = "__crosscut_global_id";
 /// `uint64_t (uint32_t dimension)`: the items of one dimension.
 pub const GLOBAL_SIZE: &str = "__crosscut_global_size";
 
+/// `uint64_t (uint32_t dimension)`: this item's index within its work-group.
+pub const LOCAL_ID: &str = "__crosscut_local_id";
+
+/// `uint64_t (uint32_t dimension)`: the items of a work-group in one dimension.
+pub const LOCAL_SIZE: &str = "__crosscut_local_size";
+
+/// `uint64_t (uint32_t dimension)`: the index of this item's work-group.
+pub const GROUP_ID: &str = "__crosscut_group_id";
+
+/// `uint64_t (uint32_t dimension)`: the work-groups of one dimension.
+pub const GROUP_COUNT: &str = "__crosscut_group_count";
+
+/// `void *(uint32_t slot)`: the work-group's own memory for an argument; not null. Its elements are
+/// counted by the length hook.
+pub const LOCAL_ADDRESS: &str = "__crosscut_local_address";
+
 /// `const void *(const void *global, uint64_t size, uint64_t align, uint64_t properties)`: the storage
 /// of a device global, given the address of its static. `properties` are bits of
 /// [`global_properties`](crate::global_properties).
@@ -52,6 +68,11 @@ pub const FUNCTIONS: &[&str] = &[
     ARGUMENT_LENGTH,
     GLOBAL_ID,
     GLOBAL_SIZE,
+    LOCAL_ID,
+    LOCAL_SIZE,
+    GROUP_ID,
+    GROUP_COUNT,
+    LOCAL_ADDRESS,
     GLOBAL_ADDRESS,
     SPEC_CONSTANT,
     BARRIER,

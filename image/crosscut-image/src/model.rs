@@ -87,6 +87,11 @@ pub enum Parameter {
         /// Which one in [`Image::globals`].
         index: u32,
     },
+    /// Memory of the work-group, for the argument in this slot; how much is known at launch.
+    Local {
+        /// Which argument.
+        slot: u32,
+    },
     /// The address of a panic record (see [`registration`](crate::registration)), zeroed.
     PanicRecord,
 }

@@ -176,6 +176,20 @@ pub struct Extent {
     pub dimensions: u8,
     /// Items per dimension; all non-zero, 1 beyond `dimensions`.
     pub size: [usize; 3],
+    /// The items of a work-group per dimension: each divides its `size`, all are 1 beyond
+    /// `dimensions`. `None` leaves groups to the driver: the kernel does not ask about them.
+    pub group: Option<[usize; 3]>,
+}
+
+impl Extent {
+    /// The work-groups per dimension; the items themselves where groups are the driver's.
+    #[must_use]
+    pub fn groups(&self) -> [usize; 3] {
+        match self.group {
+            Some(group) => std::array::from_fn(|at| self.size[at] / group[at]),
+            None => self.size,
+        }
+    }
 }
 
 /// One argument of a kernel, in the order of its parameters.
@@ -191,6 +205,8 @@ pub enum Argument<'a> {
         /// Where in it the argument points.
         offset: usize,
     },
+    /// The address of so many bytes of the work-group's own memory, aligned for any element.
+    Local(NonZeroUsize),
 }
 
 /// A byte of an allocation, where a copy begins.

@@ -23,6 +23,8 @@ pub struct NativeLaunch<'a> {
     pub slots: &'a [Slot],
     /// The whole index space.
     pub extent: Extent,
+    /// The bytes of memory that each work-group is to have. The address of a slot in it is an offset.
+    pub local_memory: usize,
 }
 
 /// A panic inside a native kernel.
@@ -40,7 +42,8 @@ pub struct NativePanic {
     pub column: u32,
 }
 
-/// A kernel as native code: runs the items whose linear indices are in the range, in order.
+/// A kernel as native code: runs the items whose linear indices are in the range, in order. Where the
+/// extent has work-groups, the range is one of linear indices of groups, each run whole.
 ///
 /// It does not unwind: a panic of the closure ends the range and is the result.
 ///

@@ -14,6 +14,7 @@ use crate::command::{Access, Command, Outcome};
 use crate::detour::Place;
 use crate::event::Event;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
+use crate::groups;
 use crate::image_global::Direction;
 use crate::memory::Allocation;
 use crate::panic::{KernelPanic, Space};
@@ -53,6 +54,8 @@ pub struct KernelLaunch<'a> {
     pub captures: *const u8,
     /// The index space, of which the definition's dimensions count.
     pub size: [usize; 3],
+    /// The items of a work-group per dimension, if the kernel's items are to know of groups.
+    pub group: Option<[usize; 3]>,
     /// The arguments, in order.
     pub bindings: &'a [Binding<'a>],
     /// What it waits for, besides whatever uses the same memory.
@@ -100,13 +103,18 @@ pub enum Source<'a> {
     Nothing,
     /// In a device global.
     Global(GlobalHandle),
+    /// In the memory of each work-group, which has so many bytes for it.
+    Local {
+        /// Its bytes.
+        size: usize,
+    },
 }
 
 impl Queue {
     /// Runs a kernel once for every index of its space.
     ///
     /// # Errors
-    /// The index space is too large, an argument belongs to another context or is there twice
+    /// The index space is too large, its groups do not fit it or the device, an argument belongs to another context or is there twice
     /// although it is written, the device has no image of this kernel, what it waits for failed, or
     /// the driver refuses.
     ///
@@ -115,12 +123,13 @@ impl Queue {
     /// `Copy`, and the bindings are the arguments of that type, in order. What is bound for writing
     /// is borrowed mutably by the caller, what is bound for reading is borrowed.
     pub unsafe fn launch(&self, launch: &KernelLaunch<'_>) -> Result<Event, Error> {
-        let KernelLaunch { definition, size, .. } = *launch;
+        let KernelLaunch { definition, size, group, .. } = *launch;
         let space = Space {
             dimensions: definition.dimensions,
-            extent: Extent { dimensions: definition.dimensions.max(1), size },
+            extent: Extent { dimensions: definition.dimensions.max(1), size, group },
         };
         check_size(size)?;
+        groups::check(self.context().device(), &space.extent, launch.bindings)?;
         self.check_bindings(launch.bindings)?;
         if size.contains(&0) {
             return self.nothing_after(launch.after);
@@ -163,6 +172,7 @@ impl Queue {
         let KernelLaunch { definition, captures, bindings, after, .. } = *launch;
         self.take_turn(after)?;
         let mut exclusives = Vec::new();
+        let mut local = groups::Layout::default();
         let mut slots = Slots::for_arguments(bindings.len());
         for binding in bindings {
             if let (Source::Global(global), Access::Write) = (binding.source, binding.access)
@@ -170,7 +180,11 @@ impl Queue {
             {
                 exclusives.push(global.address());
             }
-            slots.push(Slot { address: self.native_address(binding)?, length: binding.length });
+            let address = match binding.source {
+                Source::Local { size } => local.reserve(size),
+                _ => self.native_address(binding)?,
+            };
+            slots.push(Slot { address, length: binding.length });
         }
         if let Variant::Of(bundle) = launch.variant {
             bundle.get(self.context(), (definition.key)(), definition.name)?;
@@ -179,7 +193,12 @@ impl Queue {
         let scope =
             NativeScope { context: self.context(), exclusives: &exclusives, settings: &settings };
         slots.push(Slot { address: (&raw const scope).cast_mut().cast(), length: 0 });
-        let launch = NativeLaunch { captures, slots: slots.as_slice(), extent: space.extent };
+        let launch = NativeLaunch {
+            captures,
+            slots: slots.as_slice(),
+            extent: space.extent,
+            local_memory: local.size(),
+        };
         // SAFETY: the caller promises that captures and bindings fit the definition. Buffers are
         // borrowed, and globals are kept from being written by the lock, both until it returns.
         let run = || unsafe { native.launch_native(definition.native, &launch, &[]) };
@@ -225,6 +244,7 @@ impl Queue {
                 }
                 Instance::Empty => None,
             },
+            Source::Local { .. } => None,
         };
         Ok(address.unwrap_or(std::ptr::without_provenance_mut(binding.align)))
     }
@@ -274,6 +294,10 @@ impl Queue {
                 }
                 Bound::Global(allocation) => {
                     Argument::Memory { memory: allocation.memory(), offset: 0 }
+                }
+                Bound::Local { slot } => {
+                    let binding = bindings.get(*slot).ok_or_else(|| unknown_slot(&kernel))?;
+                    Argument::Local(groups::local_size(binding))
                 }
                 Bound::Nothing => Argument::Memory { memory: context.spare()?.memory(), offset: 0 },
                 Bound::Record => match &record {
@@ -336,7 +360,7 @@ impl Queue {
                     offset,
                 }))
             }
-            Source::Nothing => Ok(None),
+            Source::Nothing | Source::Local { .. } => Ok(None),
             Source::Global(global) => {
                 let by_name = kernel.statics.contains(&global.address().addr());
                 if by_name && binding.access == Access::Write {

@@ -29,6 +29,7 @@ mod error;
 mod event;
 mod global;
 mod global_copy;
+mod groups;
 mod host_task;
 mod image_global;
 mod launch;
@@ -47,6 +48,7 @@ mod snapshot;
 mod specialization;
 mod spirv_program;
 mod trace;
+pub mod work_group;
 mod worker;
 
 pub use bundle::{Bundle, BundledKernel};

@@ -138,7 +138,10 @@ mod tests {
 
     #[test]
     fn a_record_names_place_item_and_operands() {
-        let space = Space { dimensions: 2, extent: Extent { dimensions: 2, size: [3, 10, 1] } };
+        let space = Space {
+            dimensions: 2,
+            extent: Extent { dimensions: 2, size: [3, 10, 1], group: None },
+        };
         let site = PanicSite {
             message: "the len is {0} but the index is {1}".into(),
             file: "src/main.rs".into(),
@@ -156,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_single_task_has_no_item() {
-        let space = Space { dimensions: 0, extent: Extent { dimensions: 1, size: [1, 1, 1] } };
+        let space =
+            Space { dimensions: 0, extent: Extent { dimensions: 1, size: [1, 1, 1], group: None } };
         let panic = KernelPanic::from_record("k", space, None, 0, [0, 0]);
         assert_eq!(
             panic.to_string(),

@@ -112,6 +112,9 @@ pub(crate) enum Bound {
     Length {
         slot: usize,
     },
+    Local {
+        slot: usize,
+    },
     Global(Arc<Allocation>),
     /// A global without bytes.
     Nothing,
@@ -258,6 +261,7 @@ impl Kernels {
             Parameter::Captures { word } => Bound::Captures { word: word as usize },
             Parameter::Address { slot } => Bound::Address { slot: slot as usize },
             Parameter::Length { slot } => Bound::Length { slot: slot as usize },
+            Parameter::Local { slot } => Bound::Local { slot: slot as usize },
             Parameter::Global { index } => allocation(&index).map_or(Bound::Nothing, Bound::Global),
             Parameter::PanicRecord => Bound::Record,
         };

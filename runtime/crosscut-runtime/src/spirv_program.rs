@@ -16,6 +16,7 @@ pub use crosscut_image::spirv::ValueKind;
 use crate::command::{Access, Outcome};
 use crate::context::Context;
 use crate::event::Event;
+use crate::groups;
 use crate::launch::check_size;
 use crate::memory::{Allocation, Buffer};
 use crate::queue::Queue;
@@ -311,6 +312,7 @@ impl Queue {
         let context = self.context();
         context.owns(&kernel.0.context, "the kernel")?;
         check_size(extent.size)?;
+        groups::check(self.context().device(), &extent, &[])?;
         kernel.check(arguments)?;
         let mut uses: Vec<(&Arc<Allocation>, Access)> = Vec::new();
         let mut passed = Vec::with_capacity(arguments.len());

@@ -290,7 +290,7 @@ impl Bench {
 pub(crate) fn extent(size: &[usize]) -> Extent {
     let mut all = [1; 3];
     all[..size.len()].copy_from_slice(size);
-    Extent { dimensions: size.len() as u8, size: all }
+    Extent { dimensions: size.len() as u8, size: all, group: None }
 }
 
 fn inside(memory: &dyn Memory, offset: usize, size: NonZeroUsize) -> Result<(), String> {

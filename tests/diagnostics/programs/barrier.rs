@@ -4,9 +4,9 @@ use crosscut::prelude::*;
 fn main() -> crosscut::Result<()> {
     let queue = Queue::new()?;
     let mut y = queue.zeroed::<u32>(8)?;
-    queue.for_each(&mut y, (), |i, y, ()| {
-        if i % 2 == 0 {
-            crosscut::barrier();
+    queue.parallel_for(NdRange::new(8, 4), &mut y, |item, y| {
+        if item.local() % 2 == 0 {
+            item.barrier();
         }
         *y = 1;
     })?;

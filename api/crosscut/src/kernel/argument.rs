@@ -30,6 +30,7 @@ pub enum Once {}
 /// | `buffer.slice_mut(a..b)?` | `&mut T`, this item's own | `&mut [T]` |
 /// | `&GLOBAL` of plain data | `&T` | `&T` |
 /// | `GLOBAL.exclusive()` | | `&mut T` |
+/// | [`Local::<T>::new(n)`](crate::Local) over an [`NdRange`](crate::NdRange) | [`Tile<T>`](crate::Tile), shared by the work-group | |
 /// | a tuple of up to eight | a tuple | a tuple |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of this kernel",
@@ -142,6 +143,16 @@ impl<'a> Bindings<'a> {
 
     pub(crate) fn list(&self) -> &[Binding<'a>] {
         &self.list
+    }
+
+    pub(super) fn local<T: DeviceData>(&mut self, length: usize) {
+        let size = length.saturating_mul(size_of::<T>());
+        self.list.push(Binding {
+            source: Source::Local { size },
+            access: Access::Write,
+            length,
+            align: align_of::<T>(),
+        });
     }
 
     fn global<T: DeviceData, P: Properties>(

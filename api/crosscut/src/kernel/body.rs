@@ -5,14 +5,15 @@
 use crosscut_device::DeviceData;
 
 use super::argument::{Once, PerItem, Shape, Written};
+use super::range::{Sealed as Range, Single};
 
 /// What runs for one item. Only this crate's wrappers of closures implement it.
-pub trait Body<I, S: Shape<K>, K>: Copy + Send + 'static {
+pub trait Body<R: Range, S: Shape<K>, K>: Copy + Send + 'static {
     /// The user's closure, for its name.
     type Closure;
 
     /// Runs it.
-    fn call<'k>(&self, item: I, view: S::View<'k>);
+    fn call<'k>(&self, item: R::Item<'k>, view: S::View<'k>);
 }
 
 /// `parallel_for`: item and view.
@@ -20,15 +21,16 @@ pub trait Body<I, S: Shape<K>, K>: Copy + Send + 'static {
 #[repr(transparent)]
 pub(crate) struct Direct<F>(pub(crate) F);
 
-impl<I, S, F> Body<I, S, PerItem> for Direct<F>
+impl<R, S, F> Body<R, S, PerItem> for Direct<F>
 where
+    R: Range,
     S: Shape<PerItem>,
-    F: for<'k> Fn(I, S::View<'k>) + Copy + Send + 'static,
+    F: for<'k> Fn(R::Item<'k>, S::View<'k>) + Copy + Send + 'static,
 {
     type Closure = F;
 
     #[inline(always)]
-    fn call<'k>(&self, item: I, view: S::View<'k>) {
+    fn call<'k>(&self, item: R::Item<'k>, view: S::View<'k>) {
         (self.0)(item, view);
     }
 }
@@ -38,16 +40,17 @@ where
 #[repr(transparent)]
 pub(crate) struct Element<F>(pub(crate) F);
 
-impl<I, T, S, F> Body<I, (Written<T>, S), PerItem> for Element<F>
+impl<R, T, S, F> Body<R, (Written<T>, S), PerItem> for Element<F>
 where
+    R: Range,
     T: DeviceData,
     S: Shape<PerItem>,
-    F: for<'k> Fn(I, &'k mut T, S::View<'k>) + Copy + Send + 'static,
+    F: for<'k> Fn(R::Item<'k>, &'k mut T, S::View<'k>) + Copy + Send + 'static,
 {
     type Closure = F;
 
     #[inline(always)]
-    fn call<'k>(&self, item: I, (element, view): (&'k mut T, S::View<'k>)) {
+    fn call<'k>(&self, item: R::Item<'k>, (element, view): (&'k mut T, S::View<'k>)) {
         (self.0)(item, element, view);
     }
 }
@@ -57,7 +60,7 @@ where
 #[repr(transparent)]
 pub(crate) struct Task<F>(pub(crate) F);
 
-impl<S, F> Body<(), S, Once> for Task<F>
+impl<S, F> Body<Single, S, Once> for Task<F>
 where
     S: Shape<Once>,
     F: for<'k> Fn(S::View<'k>) + Copy + Send + 'static,

@@ -25,7 +25,7 @@ where
     R: Range,
     S: Shape<K>,
     K: 'static,
-    B: Body<R::Item, S, K>,
+    B: Body<R, S, K>,
 {
     /// Mentions the device entry, so that every compile of this crate contains it.
     const DEFINITION: &'static KernelDefinition = &KernelDefinition {
@@ -76,7 +76,7 @@ where
     R: Range,
     S: Shape<K>,
     K: 'static,
-    B: Body<R::Item, S, K>,
+    B: Body<R, S, K>,
 {
     hooks::__crosscut_kernel(
         key::<Kernel<R, S, K, B>>(),
@@ -103,7 +103,7 @@ where
     R: Range,
     S: Shape<K>,
     K: 'static,
-    B: Body<R::Item, S, K>,
+    B: Body<R, S, K>,
 {
     let (scope, slots) = launch.slots.split_last().expect("the runtime adds the scope's slot");
     // SAFETY: the runtime put its scope there and keeps it until the launch has returned.
@@ -120,7 +120,7 @@ where
     let _inside = unsafe { place::enter_with(place_of(scope), scope.settings()) };
     native::catch(range.start, |at| {
         // SAFETY: the caller's promise is passed on.
-        unsafe { R::run::<S, K, B>(&body, native, launch.extent.size, range, at) }
+        unsafe { R::run::<S, K, B>(&body, native, launch, range, at) }
     })
 }
 
@@ -158,7 +158,7 @@ where
     R: Range,
     A: KernelArg<K>,
     K: 'static,
-    B: Body<R::Item, A::Shape, K>,
+    B: Body<R, A::Shape, K>,
 {
     let size = range.size();
     let items = size.iter().try_fold(1usize, |items, &extent| items.checked_mul(extent));
@@ -171,6 +171,7 @@ where
         definition: Kernel::<R, A::Shape, K, B>::DEFINITION,
         captures: core::ptr::from_ref(&body).cast(),
         size,
+        group: range.group(),
         bindings: bindings.list(),
         after: launch.events(),
         variant: launch.variant()?,

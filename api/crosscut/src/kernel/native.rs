@@ -65,10 +65,13 @@ fn message(payload: &(dyn Any + Send)) -> String {
 /// Runs a loop over items from `first`, which keeps the index of the item that unwound in its
 /// argument, and turns the unwinding into a result.
 #[inline(always)]
-pub(super) fn catch(first: usize, run: impl FnOnce(&mut usize)) -> Result<(), NativePanic> {
+pub(super) fn catch(
+    first: usize,
+    run: impl FnOnce(&mut usize) -> Result<(), NativePanic>,
+) -> Result<(), NativePanic> {
     let mut at = first;
     match catch_unwind(AssertUnwindSafe(|| run(&mut at))) {
-        Ok(()) => Ok(()),
+        Ok(outcome) => outcome,
         Err(payload) => Err(told(at, payload)),
     }
 }

@@ -4,11 +4,13 @@ use core::hint::assert_unchecked;
 use core::ops;
 
 use crosscut_device::{hooks, place};
+use crosscut_runtime::{NativeLaunch, NativePanic};
 
 use super::argument::Shape;
 use super::body::Body;
 
-/// What a kernel runs over: `usize` or `[usize; D]` with `D` of 1 to 3, the last one fastest.
+/// What a kernel runs over: `usize` or `[usize; D]` with `D` of 1 to 3, the last one fastest; or an
+/// [`NdRange`](crate::NdRange), whose items form work-groups.
 pub trait Range: Sealed {}
 
 impl<R: Sealed> Range for R {}
@@ -18,33 +20,40 @@ impl<R: Sealed> Range for R {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a range of items",
     label = "not a range",
-    note = "a range is a number of items: `n`, or `[rows, columns]`, or `[planes, rows, columns]`; items count from 0, so write `4` for `0..4` and `[4, 4]` for `(4, 4)`"
+    note = "a range is a number of items: `n`, or `[rows, columns]`, or `[planes, rows, columns]`, or `NdRange::new(range, group)`; items count from 0, so write `4` for `0..4` and `[4, 4]` for `(4, 4)`"
 )]
 pub trait Sealed: Copy + 'static {
     /// The index a kernel gets.
-    type Item;
+    type Item<'k>;
     /// 0 for a single task.
     const DIMENSIONS: u8;
 
     /// The extents, 1 beyond the dimensions.
     fn size(self) -> [usize; 3];
 
+    /// The items of a work-group, 1 beyond the dimensions; `None` where the device chooses.
+    fn group(self) -> Option<[usize; 3]> {
+        None
+    }
+
     /// This item and its linear index, on a device.
-    fn on_device() -> (Self::Item, usize);
+    fn on_device<'k>() -> (Self::Item<'k>, usize);
 
     /// Calls `body` for every linear index of `range`, in order. `at` is the index of the item that
-    /// unwound, if one does.
+    /// unwound, if one does. Over work-groups, `range` is one of groups.
     ///
     /// # Safety
-    /// `native` was made for this launch, whose extents are `size`; `range` lies inside and no item
-    /// of it runs elsewhere.
-    unsafe fn run<S: Shape<K>, K, B: Body<Self::Item, S, K>>(
+    /// `native` was made for this launch; `range` lies inside and no item of it runs elsewhere.
+    ///
+    /// # Errors
+    /// A panic that did not unwind this thread's own stack.
+    unsafe fn run<S: Shape<K>, K, B: Body<Self, S, K>>(
         body: &B,
         native: S::Native,
-        size: [usize; 3],
+        launch: &NativeLaunch<'_>,
         range: ops::Range<usize>,
         at: &mut usize,
-    );
+    ) -> Result<(), NativePanic>;
 }
 
 /// Holds the index of a loop. Where the loop unwinds, its drop says how far it had come; otherwise
@@ -77,12 +86,12 @@ fn size(dimension: u32) -> usize {
 /// # Safety
 /// As [`Sealed::run`]; `KNOWN` only if both hold.
 #[inline(always)]
-unsafe fn row<I, S: Shape<K>, K, B: Body<I, S, K>, const KNOWN: bool>(
+unsafe fn row<'k, R: Sealed, S: Shape<K>, K, B: Body<R, S, K>, const KNOWN: bool>(
     body: &B,
     native: S::Native,
     range: ops::Range<usize>,
     at: &mut usize,
-    item: impl Fn(usize) -> I,
+    item: impl Fn(usize) -> R::Item<'k>,
 ) {
     let mut here = At { index: range.start, at };
     while here.index < range.end {
@@ -105,24 +114,24 @@ unsafe fn row<I, S: Shape<K>, K, B: Body<I, S, K>, const KNOWN: bool>(
 /// # Safety
 /// As [`Sealed::run`], for one dimension.
 #[inline(always)]
-unsafe fn line<I, S: Shape<K>, K, B: Body<I, S, K>>(
+pub(super) unsafe fn line<'k, R: Sealed, S: Shape<K>, K, B: Body<R, S, K>>(
     body: &B,
     native: S::Native,
     range: ops::Range<usize>,
     at: &mut usize,
-    item: impl Fn(usize) -> I,
+    item: impl Fn(usize) -> R::Item<'k>,
 ) {
     if S::covers(native, range.end) && place::in_statics() {
         // SAFETY: passed on, and both were just asked for.
-        unsafe { row::<I, S, K, B, true>(body, native, range, at, item) }
+        unsafe { row::<R, S, K, B, true>(body, native, range, at, item) }
     } else {
         // SAFETY: passed on.
-        unsafe { row::<I, S, K, B, false>(body, native, range, at, item) }
+        unsafe { row::<R, S, K, B, false>(body, native, range, at, item) }
     }
 }
 
 impl Sealed for usize {
-    type Item = usize;
+    type Item<'k> = usize;
     const DIMENSIONS: u8 = 1;
 
     fn size(self) -> [usize; 3] {
@@ -130,25 +139,26 @@ impl Sealed for usize {
     }
 
     #[inline(always)]
-    fn on_device() -> (usize, usize) {
+    fn on_device<'k>() -> (Self::Item<'k>, usize) {
         (id(0), id(0))
     }
 
     #[inline(always)]
-    unsafe fn run<S: Shape<K>, K, B: Body<usize, S, K>>(
+    unsafe fn run<S: Shape<K>, K, B: Body<Self, S, K>>(
         body: &B,
         native: S::Native,
-        _size: [usize; 3],
+        _launch: &NativeLaunch<'_>,
         range: ops::Range<usize>,
         at: &mut usize,
-    ) {
+    ) -> Result<(), NativePanic> {
         // SAFETY: passed on.
-        unsafe { line::<usize, S, K, B>(body, native, range, at, |index| index) }
+        unsafe { line::<Self, S, K, B>(body, native, range, at, |index| index) };
+        Ok(())
     }
 }
 
 impl Sealed for [usize; 1] {
-    type Item = [usize; 1];
+    type Item<'k> = [usize; 1];
     const DIMENSIONS: u8 = 1;
 
     fn size(self) -> [usize; 3] {
@@ -156,20 +166,21 @@ impl Sealed for [usize; 1] {
     }
 
     #[inline(always)]
-    fn on_device() -> ([usize; 1], usize) {
+    fn on_device<'k>() -> (Self::Item<'k>, usize) {
         ([id(0)], id(0))
     }
 
     #[inline(always)]
-    unsafe fn run<S: Shape<K>, K, B: Body<[usize; 1], S, K>>(
+    unsafe fn run<S: Shape<K>, K, B: Body<Self, S, K>>(
         body: &B,
         native: S::Native,
-        _size: [usize; 3],
+        _launch: &NativeLaunch<'_>,
         range: ops::Range<usize>,
         at: &mut usize,
-    ) {
+    ) -> Result<(), NativePanic> {
         // SAFETY: passed on.
-        unsafe { line::<[usize; 1], S, K, B>(body, native, range, at, |index| [index]) }
+        unsafe { line::<Self, S, K, B>(body, native, range, at, |index| [index]) };
+        Ok(())
     }
 }
 
@@ -187,7 +198,7 @@ fn rows(columns: usize, range: ops::Range<usize>, mut row: impl FnMut(usize, ops
 }
 
 impl Sealed for [usize; 2] {
-    type Item = [usize; 2];
+    type Item<'k> = [usize; 2];
     const DIMENSIONS: u8 = 2;
 
     fn size(self) -> [usize; 3] {
@@ -195,31 +206,32 @@ impl Sealed for [usize; 2] {
     }
 
     #[inline(always)]
-    fn on_device() -> ([usize; 2], usize) {
+    fn on_device<'k>() -> (Self::Item<'k>, usize) {
         let item = [id(0), id(1)];
         (item, item[0].wrapping_mul(size(1)).wrapping_add(item[1]))
     }
 
     #[inline(always)]
-    unsafe fn run<S: Shape<K>, K, B: Body<[usize; 2], S, K>>(
+    unsafe fn run<S: Shape<K>, K, B: Body<Self, S, K>>(
         body: &B,
         native: S::Native,
-        size: [usize; 3],
+        launch: &NativeLaunch<'_>,
         range: ops::Range<usize>,
         at: &mut usize,
-    ) {
-        let columns = size[1];
+    ) -> Result<(), NativePanic> {
+        let columns = launch.extent.size[1];
         rows(columns, range, |number, range| {
             let first = number * columns;
             let item = |index| [number, index - first];
             // SAFETY: passed on, row by row.
-            unsafe { line::<[usize; 2], S, K, B>(body, native, range, at, item) }
+            unsafe { line::<Self, S, K, B>(body, native, range, at, item) }
         });
+        Ok(())
     }
 }
 
 impl Sealed for [usize; 3] {
-    type Item = [usize; 3];
+    type Item<'k> = [usize; 3];
     const DIMENSIONS: u8 = 3;
 
     fn size(self) -> [usize; 3] {
@@ -227,28 +239,29 @@ impl Sealed for [usize; 3] {
     }
 
     #[inline(always)]
-    fn on_device() -> ([usize; 3], usize) {
+    fn on_device<'k>() -> (Self::Item<'k>, usize) {
         let item = [id(0), id(1), id(2)];
         let row = item[0].wrapping_mul(size(1)).wrapping_add(item[1]);
         (item, row.wrapping_mul(size(2)).wrapping_add(item[2]))
     }
 
     #[inline(always)]
-    unsafe fn run<S: Shape<K>, K, B: Body<[usize; 3], S, K>>(
+    unsafe fn run<S: Shape<K>, K, B: Body<Self, S, K>>(
         body: &B,
         native: S::Native,
-        size: [usize; 3],
+        launch: &NativeLaunch<'_>,
         range: ops::Range<usize>,
         at: &mut usize,
-    ) {
-        let [_, height, columns] = size;
+    ) -> Result<(), NativePanic> {
+        let [_, height, columns] = launch.extent.size;
         rows(columns, range, |number, range| {
             let first = number * columns;
             let (plane, row) = (number / height, number % height);
             let item = |index| [plane, row, index - first];
             // SAFETY: passed on, row by row.
-            unsafe { line::<[usize; 3], S, K, B>(body, native, range, at, item) }
+            unsafe { line::<Self, S, K, B>(body, native, range, at, item) }
         });
+        Ok(())
     }
 }
 
@@ -257,7 +270,7 @@ impl Sealed for [usize; 3] {
 pub(crate) struct Single;
 
 impl Sealed for Single {
-    type Item = ();
+    type Item<'k> = ();
     const DIMENSIONS: u8 = 0;
 
     fn size(self) -> [usize; 3] {
@@ -265,19 +278,20 @@ impl Sealed for Single {
     }
 
     #[inline(always)]
-    fn on_device() -> ((), usize) {
+    fn on_device<'k>() -> (Self::Item<'k>, usize) {
         ((), 0)
     }
 
     #[inline(always)]
-    unsafe fn run<S: Shape<K>, K, B: Body<(), S, K>>(
+    unsafe fn run<S: Shape<K>, K, B: Body<Self, S, K>>(
         body: &B,
         native: S::Native,
-        _size: [usize; 3],
+        _launch: &NativeLaunch<'_>,
         range: ops::Range<usize>,
         at: &mut usize,
-    ) {
+    ) -> Result<(), NativePanic> {
         // SAFETY: passed on.
-        unsafe { row::<(), S, K, B, false>(body, native, range, at, |_| ()) }
+        unsafe { row::<Self, S, K, B, false>(body, native, range, at, |_| ()) };
+        Ok(())
     }
 }

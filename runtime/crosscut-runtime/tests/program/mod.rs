@@ -166,6 +166,7 @@ pub(crate) fn launch_after(
         definition: definition(key),
         captures: std::ptr::null(),
         size: [items, 1, 1],
+        group: None,
         bindings,
         after,
         variant: crosscut_runtime::Variant::With(&crosscut_runtime::Specialization::new()),

@@ -1,126 +1,45 @@
 //! Finds barriers that some items of a work-group may not reach.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crosscut_image::hooks;
 
-use crate::ir::{Call, Instruction, Item, tokens};
+use crate::ir::graph::Graph;
+use crate::ir::{Call, Instruction, Item};
 
-/// A basic block: its lines, and where it goes.
-struct Block<'a> {
-    lines: Vec<&'a String>,
-    successors: Vec<&'a str>,
-    /// The value its branch depends on, if it has more than one way.
-    condition: Option<&'a str>,
-    returns: bool,
-}
-
-/// The barrier calls that provably not every item reaches: a branch that depends on the item's index
-/// leads to the barrier on one way, and on another past it to the end of the kernel.
+/// The barrier calls that not every item reaches: a branch that depends on the item's index decides
+/// about them.
 ///
 /// A way that ends in a panic does not count: a panicked item arrives at the barriers that remain.
 pub(crate) fn divergent_barriers(function: &Item) -> Vec<&String> {
     if !function.lines.iter().any(|line| line.contains(hooks::BARRIER)) {
         return Vec::new();
     }
-    let blocks = blocks(function);
+    let graph = Graph::of(function);
     let tainted = depend_on_index(function);
     let mut found = Vec::new();
-    for (name, block) in &blocks {
-        for line in &block.lines {
-            let is_barrier = Call::parse(line)
-                .is_some_and(|call| call.callee.strip_prefix('@') == Some(hooks::BARRIER));
-            if is_barrier && is_divergent(&blocks, name, &tainted) {
-                found.push(*line);
-            }
+    for (number, block) in graph.blocks.iter().enumerate() {
+        let lines = &function.lines[block.lines.clone()];
+        let is_barrier = |line: &&String| {
+            Call::parse(line)
+                .is_some_and(|call| call.callee.strip_prefix('@') == Some(hooks::BARRIER))
+        };
+        let mut barriers = lines.iter().filter(is_barrier).peekable();
+        if barriers.peek().is_none() {
+            continue;
+        }
+        let divergent = graph.deciders(number).into_iter().any(|branch| {
+            graph.blocks[branch].condition.is_some_and(|condition| tainted.contains(condition))
+        });
+        if divergent {
+            found.extend(barriers);
         }
     }
     found
 }
 
-fn is_divergent(
-    blocks: &BTreeMap<&str, Block<'_>>,
-    barrier: &str,
-    tainted: &BTreeSet<&str>,
-) -> bool {
-    blocks
-        .iter()
-        .filter(|(_, block)| block.condition.is_some_and(|value| tainted.contains(value)))
-        .any(|(_, block)| {
-            let leads_there =
-                block.successors.iter().any(|next| reaches(blocks, next, None, |b| b == barrier));
-            let leads_past = block.successors.iter().any(|next| {
-                reaches(blocks, next, Some(barrier), |b| blocks.get(b).is_some_and(|b| b.returns))
-            });
-            leads_there && leads_past
-        })
-}
-
-/// Whether a block that `wanted` accepts can be reached from `start` without passing `avoided`.
-fn reaches(
-    blocks: &BTreeMap<&str, Block<'_>>,
-    start: &str,
-    avoided: Option<&str>,
-    wanted: impl Fn(&str) -> bool,
-) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut queue = vec![start];
-    while let Some(name) = queue.pop() {
-        if Some(name) == avoided || !seen.insert(name) {
-            continue;
-        }
-        if wanted(name) {
-            return true;
-        }
-        if let Some(block) = blocks.get(name) {
-            queue.extend(block.successors.iter().copied());
-        }
-    }
-    false
-}
-
-fn blocks(function: &Item) -> BTreeMap<&str, Block<'_>> {
-    let mut blocks: BTreeMap<&str, Block<'_>> = BTreeMap::new();
-    let mut name = "";
-    for line in &function.lines[1..] {
-        if let Some(label) = label(line) {
-            name = label;
-            continue;
-        }
-        let block = blocks.entry(name).or_insert(Block {
-            lines: Vec::new(),
-            successors: Vec::new(),
-            condition: None,
-            returns: false,
-        });
-        block.lines.push(line);
-        let words: Vec<&str> = tokens(line).map(|token| token.1).collect();
-        match words.first() {
-            Some(&("br" | "switch")) => {
-                block.condition = words.get(2).copied().filter(|word| word.starts_with('%'));
-                // `br label %a` depends on nothing.
-                if words.get(1) == Some(&"label") {
-                    block.condition = None;
-                }
-            }
-            Some(&"ret") => block.returns = true,
-            _ => {}
-        }
-        // The cases of a switch stand on lines of their own.
-        let targets = words.windows(2).filter(|pair| pair[0] == "label");
-        block.successors.extend(targets.map(|pair| pair[1].trim_start_matches('%')));
-    }
-    blocks
-}
-
-fn label(line: &str) -> Option<&str> {
-    let mut words = tokens(line);
-    let (_, name) = words.next()?;
-    (words.next()?.1 == ":" && !line.starts_with(' ')).then_some(name)
-}
-
-/// The values that may differ between the items of a work-group, as far as that can be told: those
-/// computed from the item's index.
+/// The values that differ between the items of a work-group, as far as that can be told: those
+/// computed from the item's index. What is divided by something may be the same for a whole group.
 fn depend_on_index(function: &Item) -> BTreeSet<&str> {
     let mut tainted: BTreeSet<&str> = BTreeSet::new();
     loop {
@@ -128,8 +47,12 @@ fn depend_on_index(function: &Item) -> BTreeSet<&str> {
         for line in &function.lines[1..] {
             let Some(instruction) = Instruction::parse(line) else { continue };
             let Some(result) = instruction.result else { continue };
-            let is_index = instruction.opcode == "call" && line.contains(hooks::GLOBAL_ID);
-            let computed = !matches!(instruction.opcode, "call" | "load" | "alloca");
+            let is_index = instruction.opcode == "call"
+                && (line.contains(hooks::GLOBAL_ID) || line.contains(hooks::LOCAL_ID));
+            let computed = !matches!(
+                instruction.opcode,
+                "call" | "load" | "alloca" | "udiv" | "sdiv" | "lshr" | "ashr"
+            );
             if is_index
                 || computed && instruction.operands().any(|operand| tainted.contains(operand))
             {
@@ -169,5 +92,30 @@ mod tests {
         {
             assert!(divergent_barriers(ir.find("@k").unwrap()).is_empty());
         }
+    }
+
+    #[test]
+    fn a_branch_between_two_barriers_of_a_loop_is_fine() {
+        let ir = Ir::parse(
+            "define void @k(i64 %n) {\nstart:\n  %i = call i64 @__crosscut_local_id(i32 0)\n\
+             \x20 %c = icmp ult i64 %i, 4\n  br label %wait\n\
+             wait:\n  call void @__crosscut_barrier()\n  br i1 %c, label %some, label %all\n\
+             some:\n  br label %all\n\
+             all:\n  %d = icmp ult i64 %n, 4\n  br i1 %d, label %wait, label %end\n\
+             end:\n  ret void\n}\n",
+        );
+        assert!(divergent_barriers(ir.find("@k").unwrap()).is_empty());
+    }
+
+    #[test]
+    fn a_loop_that_some_items_leave_earlier_is_found() {
+        let ir = Ir::parse(
+            "define void @k(i64 %n) {\nstart:\n  %i = call i64 @__crosscut_local_id(i32 0)\n\
+             \x20 br label %wait\n\
+             wait:\n  %t = phi i64 [ 0, %start ], [ %u, %wait ]\n  call void @__crosscut_barrier()\n\
+             \x20 %u = add i64 %t, 1\n  %d = icmp ult i64 %u, %i\n  br i1 %d, label %wait, label %end\n\
+             end:\n  ret void\n}\n",
+        );
+        assert_eq!(divergent_barriers(ir.find("@k").unwrap()).len(), 1);
     }
 }

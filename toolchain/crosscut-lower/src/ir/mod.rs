@@ -4,6 +4,7 @@
 //! structure our passes need, and it lets each be read and tested as text in, text out. LLVM parses
 //! and verifies what they leave behind.
 
+pub(crate) mod graph;
 mod instruction;
 mod lex;
 

@@ -72,6 +72,8 @@ struct Uses {
     /// Slot number, and whether it is only read.
     addresses: BTreeMap<u32, bool>,
     lengths: BTreeSet<u32>,
+    /// The slots of local memory.
+    locals: BTreeSet<u32>,
     panics: bool,
 }
 
@@ -90,6 +92,9 @@ impl Uses {
                 }
                 (hooks::ARGUMENT_LENGTH, Some(slot)) => {
                     uses.lengths.insert(slot);
+                }
+                (hooks::LOCAL_ADDRESS, Some(slot)) => {
+                    uses.locals.insert(slot);
                 }
                 _ if call.callee == PANIC_SITE => uses.panics = true,
                 _ => {}
@@ -117,8 +122,9 @@ pub(crate) fn outline(
 
     let parameters = parameters(&uses, announcement, &globals);
     let signature = declarations(&parameters, &uses);
-    // Only slices that are read have a length that an index is checked against.
-    let checked: Vec<u32> = uses.lengths.iter().copied().collect();
+    // Only slices that are read have a length that an index is checked against, and local memory is
+    // indexed within the group.
+    let checked: Vec<u32> = uses.lengths.difference(&uses.locals).copied().collect();
     let assumed = assume && uses.panics && announcement.dimensions == 1 && !checked.is_empty();
 
     let prologue = prologue(&uses, announcement, &globals);
@@ -153,6 +159,10 @@ pub(crate) fn outline(
     for declaration in [
         "declare i64 @_Z13get_global_idj(i32) nounwind willreturn memory(none)",
         "declare i64 @_Z15get_global_sizej(i32) nounwind willreturn memory(none)",
+        "declare i64 @_Z12get_local_idj(i32) nounwind willreturn memory(none)",
+        "declare i64 @_Z14get_local_sizej(i32) nounwind willreturn memory(none)",
+        "declare i64 @_Z12get_group_idj(i32) nounwind willreturn memory(none)",
+        "declare i64 @_Z14get_num_groupsj(i32) nounwind willreturn memory(none)",
         "declare void @_Z22__spirv_ControlBarrieriii(i32, i32, i32) convergent nounwind",
         "declare void @llvm.assume(i1)",
     ] {
@@ -185,6 +195,7 @@ fn parameters(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) 
         (0..words).map(|word| Parameter::Captures { word }).collect();
     parameters.extend(uses.addresses.keys().map(|&slot| Parameter::Address { slot }));
     parameters.extend(uses.lengths.iter().map(|&slot| Parameter::Length { slot }));
+    parameters.extend(uses.locals.iter().map(|&slot| Parameter::Local { slot }));
     parameters.extend(globals.iter().map(|&(index, _)| Parameter::Global { index }));
     if uses.panics {
         parameters.push(Parameter::PanicRecord);
@@ -198,16 +209,25 @@ fn value(parameter: Parameter) -> String {
         Parameter::Captures { word } => format!("%cc.capture.{word}"),
         Parameter::Address { slot } => format!("%cc.argument.{slot}.global"),
         Parameter::Length { slot } => format!("%cc.length.{slot}"),
+        Parameter::Local { slot } => format!("%cc.local.{slot}.local"),
         Parameter::Global { index } => format!("%cc.global.{index}.global"),
         Parameter::PanicRecord => "%cc.panic".into(),
     }
 }
 
-fn is_pointer(parameter: Parameter) -> bool {
-    !matches!(parameter, Parameter::Captures { .. } | Parameter::Length { .. })
+/// The type of a parameter.
+fn kind(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Captures { .. } | Parameter::Length { .. } => "i64",
+        Parameter::Local { .. } => "ptr addrspace(3)",
+        Parameter::Address { .. } | Parameter::Global { .. } | Parameter::PanicRecord => {
+            "ptr addrspace(1)"
+        }
+    }
 }
 
-/// The parameters with what is known of them: arguments do not overlap, by the rules of borrowing.
+/// The parameters with what is known of them: arguments do not overlap, by the rules of borrowing. Of
+/// local memory that may not be said, because it changes at barriers, which do not get its address.
 fn declarations(parameters: &[Parameter], uses: &Uses) -> String {
     let declared: Vec<String> = parameters
         .iter()
@@ -217,8 +237,7 @@ fn declarations(parameters: &[Parameter], uses: &Uses) -> String {
                 Parameter::Address { .. } | Parameter::PanicRecord => " noalias",
                 _ => "",
             };
-            let kind = if is_pointer(parameter) { "ptr addrspace(1)" } else { "i64" };
-            format!("{kind}{attributes} {}", value(parameter))
+            format!("{}{attributes} {}", kind(parameter), value(parameter))
         })
         .collect();
     declared.join(", ")
@@ -242,6 +261,11 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
     let casts = uses.addresses.keys().map(|slot| format!("%cc.argument.{slot}"));
     for name in casts.chain(globals.iter().map(|(index, _)| format!("%cc.global.{index}"))) {
         lines.push(format!("  {name} = addrspacecast ptr addrspace(1) {name}.global to ptr"));
+    }
+    for slot in &uses.locals {
+        lines.push(format!(
+            "  %cc.local.{slot} = addrspacecast ptr addrspace(3) %cc.local.{slot}.local to ptr"
+        ));
     }
     lines
 }
@@ -277,13 +301,12 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
             hooks::ARGUMENT_LENGTH => {
                 return Some(format!("  {result} = add i64 %cc.length.{number}, 0"));
             }
-            hook @ (hooks::GLOBAL_ID | hooks::GLOBAL_SIZE) => {
-                let least = if hook == hooks::GLOBAL_ID { 0 } else { 1 };
-                let function = if hook == hooks::GLOBAL_ID {
-                    "@_Z13get_global_idj"
-                } else {
-                    "@_Z15get_global_sizej"
-                };
+            hooks::LOCAL_ADDRESS => {
+                return Some(format!(
+                    "  {result} = getelementptr i8, ptr %cc.local.{number}, i64 0"
+                ));
+            }
+            hook if let Some((function, least)) = index_function(hook) => {
                 // OpenCL's fastest dimension is its first, ours the last.
                 let dimension = u64::from(dimensions.saturating_sub(1)).saturating_sub(number);
                 return Some(format!(
@@ -309,7 +332,7 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
             }
             hooks::BARRIER => {
                 return Some(
-                    "  call void @_Z22__spirv_ControlBarrieriii(i32 2, i32 2, i32 272) convergent"
+                    "  call void @_Z22__spirv_ControlBarrieriii(i32 2, i32 2, i32 784) convergent"
                         .to_owned(),
                 );
             }
@@ -317,6 +340,19 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
         }
     }
     Some(replace_tokens(line, |token| global_of(token).map(|index| format!("%cc.global.{index}"))))
+}
+
+/// OpenCL's function for a hook that asks about the index space, and its least answer.
+fn index_function(hook: &str) -> Option<(&'static str, u8)> {
+    Some(match hook {
+        hooks::GLOBAL_ID => ("@_Z13get_global_idj", 0),
+        hooks::GLOBAL_SIZE => ("@_Z15get_global_sizej", 1),
+        hooks::LOCAL_ID => ("@_Z12get_local_idj", 0),
+        hooks::LOCAL_SIZE => ("@_Z14get_local_sizej", 1),
+        hooks::GROUP_ID => ("@_Z12get_group_idj", 0),
+        hooks::GROUP_COUNT => ("@_Z14get_num_groupsj", 1),
+        _ => return None,
+    })
 }
 
 /// Takes the parameters that `kernel` does not use from its list, and from `parameters`.

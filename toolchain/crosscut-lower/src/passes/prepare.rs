@@ -30,6 +30,11 @@ const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::ARGUMENT_LENGTH, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
     (hooks::GLOBAL_ID, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
     (hooks::GLOBAL_SIZE, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::LOCAL_ID, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::LOCAL_SIZE, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::GROUP_ID, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::GROUP_COUNT, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::LOCAL_ADDRESS, "declare noundef nonnull ptr @{}(i32) nounwind willreturn memory(none)"),
     (
         hooks::GLOBAL_ADDRESS,
         "declare noundef nonnull ptr @{}(ptr, i64, i64, i64) nounwind willreturn memory(none)",

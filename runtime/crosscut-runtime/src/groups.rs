@@ -1,0 +1,152 @@
+//! Work-groups of a launch: whether they fit, and where their memory goes.
+
+use std::num::NonZeroUsize;
+
+use crosscut_adapter_api::{DeviceInfo, Extent};
+
+use crate::Error;
+use crate::device::Device;
+use crate::launch::{Binding, Source};
+use crate::work_group::LocalMemory;
+
+/// Refuses groups that do not divide the range or that the device has no room for.
+pub(crate) fn check(
+    device: &Device,
+    extent: &Extent,
+    bindings: &[Binding<'_>],
+) -> Result<(), Error> {
+    let Some(group) = extent.group else {
+        if bindings.iter().any(|binding| matches!(binding.source, Source::Local { .. })) {
+            return Err(Error::invalid(
+                "local memory for a kernel that has no work-groups",
+                "launch it over `NdRange::new(range, group)`",
+            ));
+        }
+        return Ok(());
+    };
+    let used = usize::from(extent.dimensions);
+    check_shape(&extent.size[..used], &group[..used])?;
+    check_limits(device.info(), &group[..used])?;
+    check_memory(device.info(), bindings)
+}
+
+/// Groups have items, and divide the range.
+fn check_shape(size: &[usize], group: &[usize]) -> Result<(), Error> {
+    if group.contains(&0) {
+        return Err(Error::invalid(
+            format!("work-groups of {} items", shown(group)),
+            "a group has at least one item in every dimension",
+        ));
+    }
+    let parts = size.iter().zip(group);
+    let Some((&size, &group)) = parts.into_iter().find(|(size, group)| *size % *group != 0) else {
+        return Ok(());
+    };
+    let help = match largest_divisor(size, group) {
+        1 => String::new(),
+        divisor => format!(", or take groups of {divisor}"),
+    };
+    Err(Error::invalid(
+        format!("a range of {size} items in work-groups of {group}: they do not divide it"),
+        format!(
+            "make the range {} and let the items beyond {size} only wait at barriers{help}",
+            // No extent is larger than the runtime's limit, so this cannot overflow.
+            size.next_multiple_of(group)
+        ),
+    ))
+}
+
+/// Groups are not larger than the device's.
+fn check_limits(info: &DeviceInfo, group: &[usize]) -> Result<(), Error> {
+    let limits = &info.limits;
+    let items = group.iter().try_fold(1usize, |items, &extent| items.checked_mul(extent));
+    let most = limits.work_group_size;
+    if items.is_none_or(|items| items > most) {
+        return Err(Error::invalid(
+            format!("work-groups of {} items on `{}`, which takes {most}", shown(group), info.name),
+            format!("make groups of at most {most} items"),
+        ));
+    }
+    // The device counts from the fastest dimension.
+    for (&extent, &most) in group.iter().rev().zip(&limits.work_item_sizes) {
+        if extent > most {
+            return Err(Error::invalid(
+                format!(
+                    "work-groups of {} items on `{}`, which takes {most} in that dimension",
+                    shown(group),
+                    info.name
+                ),
+                format!("make groups of at most {most} items there"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Their memory is not more than the device's.
+fn check_memory(info: &DeviceInfo, bindings: &[Binding<'_>]) -> Result<(), Error> {
+    let mut layout = Layout::default();
+    for binding in bindings {
+        if let Source::Local { size } = binding.source {
+            if binding.align > LocalMemory::ALIGN {
+                return Err(Error::invalid(
+                    format!("local memory of elements aligned to {} bytes", binding.align),
+                    format!("use elements aligned to at most {} bytes", LocalMemory::ALIGN),
+                ));
+            }
+            layout.reserve(size);
+        }
+    }
+    let (bytes, most) = (layout.size(), info.limits.local_memory);
+    if bytes as u64 > most {
+        return Err(Error::invalid(
+            format!(
+                "{bytes} bytes of local memory for each work-group on `{}`, which has {most}",
+                info.name
+            ),
+            "make groups, and what they share, smaller",
+        ));
+    }
+    Ok(())
+}
+
+fn shown(numbers: &[usize]) -> String {
+    match numbers {
+        [number] => number.to_string(),
+        numbers => format!("{numbers:?}"),
+    }
+}
+
+/// The largest group of at most `group` items that divides `size`.
+fn largest_divisor(size: usize, group: usize) -> usize {
+    // No device has groups in the thousands, so the search is short.
+    (1..=group.min(4096)).rev().find(|&part| size.is_multiple_of(part)).unwrap_or(1)
+}
+
+/// The bytes of local memory behind a binding; there is always an address, so at least one.
+pub(crate) fn local_size(binding: &Binding<'_>) -> NonZeroUsize {
+    let size = match binding.source {
+        Source::Local { size } => size,
+        _ => 0,
+    };
+    NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Where local memory of a native launch goes: arguments one after the other, each on lines of its own.
+#[derive(Default)]
+pub(crate) struct Layout(usize);
+
+impl Layout {
+    /// The offset of the next `size` bytes, as the address that a slot has.
+    pub(crate) fn reserve(&mut self, size: usize) -> *mut u8 {
+        // Beyond the last multiple no launch gets: no device has so much.
+        let offset = self.0.checked_next_multiple_of(LocalMemory::ALIGN).unwrap_or(self.0);
+        self.0 = offset.saturating_add(size);
+        std::ptr::without_provenance_mut(offset)
+    }
+
+    /// All bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.0
+    }
+}

@@ -1,0 +1,298 @@
+//! Work-groups on the host: items that wait for one another, on one thread.
+//!
+//! The first item of a group leads: it runs on the thread's own stack. If it ends without having met a
+//! barrier, so do the others, and they run one after the other as if there were no groups: a kernel
+//! without barriers pays nothing. At the leader's first barrier every other item gets a stack of its
+//! own and runs until it waits too; from then on each barrier of the leader lets all others go one
+//! barrier further.
+//!
+//! Invariants:
+//! - All items of a group wait at the same barrier, or the group fails and says where they are. So two
+//!   items are never at different steps of sharing the same memory.
+//! - When a group fails, every item of it is unwound: what it holds is dropped.
+
+mod memory;
+mod stacks;
+
+use std::cell::{Cell, RefCell};
+use std::panic::{Location, resume_unwind};
+
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use crosscut_adapter_api::NativePanic;
+
+pub use memory::LocalMemory;
+use stacks::Stack;
+
+/// Waits at a barrier: the item's [`Waiter::data`], the place of the barrier in the program, which of
+/// several barriers at that place it is, and the memory it is about, 0 if none. Answers whether all
+/// items have come: an item that unwinds waits for nobody.
+///
+/// # Safety
+/// Called by the item that the waiter was made for, while it runs.
+pub type Wait = unsafe fn(*const (), &'static Location<'static>, u32, usize) -> bool;
+
+/// How an item waits for its group.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    /// What it calls.
+    pub wait: Wait,
+    /// What it hands over.
+    pub data: *const (),
+}
+
+/// What ends an item whose group has failed. It is no panic of its own.
+struct Abandoned;
+
+/// One barrier of the program, as far as items can tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stop {
+    place: &'static Location<'static>,
+    step: u32,
+    memory: usize,
+}
+
+type Outcome = Result<(), NativePanic>;
+
+/// The items of a group, for [`run`].
+#[derive(Clone, Copy)]
+pub struct Items<'g> {
+    /// How many there are; at least one.
+    pub count: usize,
+    /// Runs one of them, given its index in the group; does not unwind.
+    pub member: &'g dyn Fn(usize, Waiter) -> Outcome,
+    /// Its linear index in the whole launch.
+    pub linear: &'g dyn Fn(usize) -> u64,
+}
+
+impl std::fmt::Debug for Items<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Items").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+/// Runs one work-group. `leader` runs the first item; `rest` runs all others one after the other, and
+/// is called if the leader met no barrier. Neither unwinds.
+///
+/// # Errors
+/// The panic of an item, or items that wait at different barriers.
+pub fn run(
+    items: Items<'_>,
+    leader: impl FnOnce(Waiter) -> Outcome,
+    rest: impl FnOnce(Waiter) -> Outcome,
+) -> Outcome {
+    let group = Group {
+        items,
+        others: RefCell::new(Vec::new()),
+        started: Cell::new(false),
+        failure: RefCell::new(None),
+    };
+    let data = (&raw const group).cast();
+    let led = leader(Waiter { wait: leader_waits, data });
+    if let Err(panic) = led {
+        group.fail(panic);
+    } else if group.started.get() {
+        group.advance(None);
+    } else if let Err(panic) = rest(Waiter { wait: nobody_waits, data }) {
+        // Only now is it known which item waited in vain.
+        let item = panic.item;
+        group.failure.borrow_mut().get_or_insert(panic).item = item;
+    }
+    group.release();
+    group.failure.into_inner().map_or(Ok(()), Err)
+}
+
+struct Group<'g> {
+    items: Items<'g>,
+    /// The items after the leader that wait, in order.
+    others: RefCell<Vec<Coroutine<(), Stop, Outcome, Stack>>>,
+    /// Whether the leader has met a barrier.
+    started: Cell<bool>,
+    /// Why the group cannot go on: what came first.
+    failure: RefCell<Option<NativePanic>>,
+}
+
+impl Group<'_> {
+    fn fail(&self, panic: NativePanic) {
+        self.failure.borrow_mut().get_or_insert(panic);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.borrow().is_some()
+    }
+
+    /// A failure of the item with this index in the group.
+    fn fault(&self, index: usize, message: String, stop: Stop) {
+        self.fail(NativePanic {
+            item: (self.items.linear)(index),
+            message,
+            file: stop.place.file().to_owned(),
+            line: stop.place.line(),
+            column: stop.place.column(),
+        });
+    }
+
+    /// Lets every other item run to its next barrier, which is the leader's, or to its end with it.
+    fn advance(&self, leader: Option<Stop>) {
+        let first_time = !self.started.replace(true);
+        for index in 1..self.items.count {
+            let result = match first_time {
+                true => self.start(index),
+                // Borrowed while the item runs: items do not touch the list.
+                false => Some(self.others.borrow_mut()[index - 1].resume(())),
+            };
+            match (result, leader) {
+                (None, _) => return,
+                (Some(CoroutineResult::Return(Err(panic))), _) => return self.fail(panic),
+                (Some(CoroutineResult::Return(Ok(()))), None) => {}
+                (Some(CoroutineResult::Yield(stop)), Some(leader)) if stop == leader => {}
+                (Some(CoroutineResult::Yield(stop)), Some(leader)) => {
+                    let message = format!(
+                        "items of one work-group wait at different barriers: this one, and the first \
+                         item of its group at {}: every item of a group must come to the same barriers, \
+                         with the same memory",
+                        leader.place
+                    );
+                    return self.fault(index, message, stop);
+                }
+                (Some(CoroutineResult::Yield(stop)), None) => {
+                    return self.fault(index, LONELY.to_owned(), stop);
+                }
+                (Some(CoroutineResult::Return(Ok(()))), Some(leader)) => {
+                    let message = "the first item of a work-group waits at a barrier that others have \
+                                   ended without: every item of a group must come to the same barriers"
+                        .to_owned();
+                    return self.fault(0, message, leader);
+                }
+            }
+        }
+    }
+
+    /// Gives an item its stack, and lets it run to its first barrier.
+    fn start(&self, index: usize) -> Option<CoroutineResult<Stop, Outcome>> {
+        let stack = match stacks::take(index) {
+            Ok(stack) => stack,
+            Err(error) => {
+                self.fail(NativePanic {
+                    item: (self.items.linear)(index),
+                    message: format!(
+                        "no memory for the stacks of a work-group of {} items that wait for one \
+                         another ({error}): make groups smaller",
+                        self.items.count
+                    ),
+                    file: String::new(),
+                    line: 0,
+                    column: 0,
+                });
+                return None;
+            }
+        };
+        let group = std::ptr::from_ref(self).cast::<Group<'static>>();
+        let body = move |yielder: &Yielder<(), Stop>, ()| {
+            // SAFETY: the group outlives its items: `run` returns after `release`, which ends them.
+            let group = unsafe { &*group };
+            let member = Member { yielder, group };
+            (group.items.member)(
+                index,
+                Waiter { wait: member_waits, data: (&raw const member).cast() },
+            )
+        };
+        // SAFETY: what the body borrows, the group, lives until the coroutine has been dropped.
+        let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, body) };
+        let mut others = self.others.borrow_mut();
+        others.push(coroutine);
+        let coroutine = others.last_mut()?;
+        Some(coroutine.resume(()))
+    }
+
+    /// Ends the items that still wait, which is so after a failure only, and keeps their stacks.
+    fn release(&self) {
+        for mut coroutine in self.others.take() {
+            while !coroutine.done() {
+                // With a failure noted, waiting unwinds.
+                coroutine.resume(());
+            }
+            stacks::give_back(coroutine.into_stack());
+        }
+    }
+}
+
+const LONELY: &str = "an item waits at a barrier that the first item of its work-group has ended \
+                      without: every item of a group must come to the same barriers";
+
+/// What an item on a stack of its own hands to its barriers.
+struct Member<'c> {
+    yielder: &'c Yielder<(), Stop>,
+    group: &'c Group<'c>,
+}
+
+/// Ends this item: its group has failed.
+fn abandon() -> ! {
+    resume_unwind(Box::new(Abandoned))
+}
+
+/// # Safety
+/// As [`Wait`]; `data` is the [`Group`] of this leader.
+unsafe fn leader_waits(
+    data: *const (),
+    place: &'static Location<'static>,
+    step: u32,
+    memory: usize,
+) -> bool {
+    if std::thread::panicking() {
+        return false;
+    }
+    // SAFETY: the caller's promise.
+    let group = unsafe { &*data.cast::<Group<'_>>() };
+    if !group.has_failed() {
+        group.advance(Some(Stop { place, step, memory }));
+    }
+    if group.has_failed() {
+        abandon();
+    }
+    true
+}
+
+/// # Safety
+/// As [`Wait`]; `data` is the [`Member`] of this item.
+unsafe fn member_waits(
+    data: *const (),
+    place: &'static Location<'static>,
+    step: u32,
+    memory: usize,
+) -> bool {
+    if std::thread::panicking() {
+        return false;
+    }
+    // SAFETY: the caller's promise.
+    let member = unsafe { &*data.cast::<Member<'_>>() };
+    if !member.group.has_failed() {
+        member.yielder.suspend(Stop { place, step, memory });
+    }
+    if member.group.has_failed() {
+        abandon();
+    }
+    true
+}
+
+/// The wait of items that run one after the other because their leader met no barrier.
+///
+/// # Safety
+/// As [`Wait`]; `data` is the [`Group`] of this item.
+unsafe fn nobody_waits(
+    data: *const (),
+    place: &'static Location<'static>,
+    step: u32,
+    memory: usize,
+) -> bool {
+    if std::thread::panicking() {
+        return false;
+    }
+    // SAFETY: the caller's promise.
+    let group = unsafe { &*data.cast::<Group<'_>>() };
+    // Which item it is, `run` knows.
+    group.fault(0, LONELY.to_owned(), Stop { place, step, memory });
+    abandon()
+}
+
+#[cfg(test)]
+mod tests;
