@@ -65,7 +65,7 @@ impl<'q> Handler<'q> {
     where
         R: Range,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(R::Item, View<'k, A, PerItem>) + Copy + Send + 'static,
+        F: for<'k> Fn(R::Item<'k>, View<'k, A, PerItem>) + Copy + Send + 'static,
     {
         self.command(|launch| launch.parallel_for(range, arguments, kernel))
     }

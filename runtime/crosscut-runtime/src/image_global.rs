@@ -115,7 +115,7 @@ impl Queue {
                 Argument::Memory { memory: global.staging.memory(), offset: 0 },
                 Argument::Value(&start),
             ];
-            let extent = Extent { dimensions: 1, size: [piece, 1, 1] };
+            let extent = Extent { dimensions: 1, size: [piece, 1, 1], group: None };
             let uses = [(&global.staging, Access::Write)];
             let command = self.submit(&uses, after.to_vec(), Outcome::Settled, |after| {
                 // SAFETY: the link step made the kernel with these two parameters; the range lies

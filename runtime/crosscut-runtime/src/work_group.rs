@@ -293,6 +293,3 @@ unsafe fn nobody_waits(
     group.fault(0, LONELY.to_owned(), Stop { place, step, memory });
     abandon()
 }
-
-#[cfg(test)]
-mod tests;

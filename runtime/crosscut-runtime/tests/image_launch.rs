@@ -38,6 +38,7 @@ fn arguments_follow_the_kernels_own_list() {
         definition,
         captures: captures.as_ptr(),
         size: [3, 1, 1],
+        group: None,
         bindings: &bindings,
         after: &[],
         variant: crosscut_runtime::Variant::With(&crosscut_runtime::Specialization::new()),

@@ -66,6 +66,7 @@ fn run(queue: &Queue, key: fn() -> u64, variant: Variant<'_>) -> Result<Event, E
         definition: definition(key),
         captures: std::ptr::null(),
         size: [1, 1, 1],
+        group: None,
         bindings: &[bind(&x, Access::Write)],
         after: &[],
         variant,

@@ -18,8 +18,8 @@ use crate::names;
 use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
-    aggregates, constants, division, integers, legalise, masks, records, scope, sets, sites,
-    spaces, tables,
+    aggregates, arrivals, constants, division, integers, legalise, masks, records, scope, sets,
+    sites, spaces, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -242,6 +242,16 @@ impl Lowering<'_> {
 
         records::run(&mut body, announcement.dimensions);
         self.dump.write("records", Some(name), || body.print());
+        let waits = arrivals::split(&mut body);
+        if waits {
+            body = self.run(&body, "function(reg2mem),instnamer", "arrivals")?;
+            arrivals::connect(&mut body);
+        }
+        self.dump.write("arrivals", Some(name), || body.print());
+        if waits {
+            body =
+                self.run(&body, "function(sroa,early-cse,simplifycfg,dce),instnamer", "arrivals")?;
+        }
         legalise::run(&mut body);
         self.dump.write("legalise", Some(name), || body.print());
         let kernel = Kernel {
@@ -290,6 +300,14 @@ impl Lowering<'_> {
         self.dump.write("specialise", Some(name), || ir.print());
         let assumed = outlined.assumed.map(|assumed| (assumed, outlined.parameters.clone()));
         Ok(DeviceForm { ir, parameters: outlined.parameters, assumed })
+    }
+
+    /// Runs LLVM's passes on text.
+    fn run(&self, ir: &Ir, passes: &str, pass: &'static str) -> Result<Ir, LowerError> {
+        let mut module = Module::from_text(self.llvm, &ir.print())?;
+        verify(&module, pass)?;
+        module.run(passes, Some(self.device))?;
+        Ok(Ir::parse(&module.print()))
     }
 
     /// The SPIR-V of a module with these kernels, the first of which names it.

@@ -11,6 +11,11 @@ use super::body::Body;
 
 /// What a kernel runs over: `usize` or `[usize; D]` with `D` of 1 to 3, the last one fastest; or an
 /// [`NdRange`](crate::NdRange), whose items form work-groups.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a range of items",
+    label = "not a range",
+    note = "a range is a number of items: `n`, or `[rows, columns]`, or `[planes, rows, columns]`, or `NdRange::new(range, group)`; items count from 0, so write `4` for `0..4` and `[4, 4]` for `(4, 4)`"
+)]
 pub trait Range: Sealed {}
 
 impl<R: Sealed> Range for R {}

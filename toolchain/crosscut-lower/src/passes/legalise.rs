@@ -43,7 +43,8 @@ pub(crate) fn run(ir: &mut Ir) {
                 (token == "nonlazybind").then(|| "nounwind".to_owned())
             });
         }
-        if item.kind == Kind::Variable {
+        // Local memory has no first value.
+        if item.kind == Kind::Variable && !item.lines[0].contains(" addrspace(3) ") {
             // Padding: the SPIR-V writer stops at a constant that leaves part of itself open.
             item.lines[0] = replace_tokens(&item.lines[0], |token| {
                 matches!(token, "undef" | "poison").then(|| "zeroinitializer".to_owned())

@@ -3,6 +3,7 @@
 //! [`PASSES`] is the whole pipeline in order; `--dump-after NAME` works for every name in it.
 
 pub(crate) mod aggregates;
+pub(crate) mod arrivals;
 mod bits;
 pub(crate) mod constants;
 pub(crate) mod division;
@@ -54,6 +55,10 @@ pub const PASSES: &[(&str, &str)] = &[
     (
         "records",
         "after specialise, because a panic that stores something keeps the optimiser from removing its check",
+    ),
+    (
+        "arrivals",
+        "after records, which says where items end; before legalise, because it has LLVM move values to the stack and back",
     ),
     ("legalise", "last, because the optimiser would bring back what it removes"),
     (
