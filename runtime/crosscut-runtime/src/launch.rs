@@ -22,6 +22,7 @@ use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
 use crate::record::Watch;
 use crate::region::{Bytes, Region};
+use crate::slots::Slots;
 use crate::specialization::Specialization;
 use crate::{Error, ErrorKind, trace};
 
@@ -401,43 +402,6 @@ impl Queue {
             }
         }
         Ok(())
-    }
-}
-
-/// The slots of a native launch. Few of them, the usual case, take no allocation.
-enum Slots {
-    Few([Slot; FEW_SLOTS], usize),
-    Many(Vec<Slot>),
-}
-
-const FEW_SLOTS: usize = 9;
-
-impl Slots {
-    /// Room for as many arguments, and the scope.
-    fn for_arguments(count: usize) -> Self {
-        if count < FEW_SLOTS {
-            let empty = Slot { address: std::ptr::null_mut(), length: 0 };
-            Self::Few([empty; FEW_SLOTS], 0)
-        } else {
-            Self::Many(Vec::with_capacity(count + 1))
-        }
-    }
-
-    fn push(&mut self, slot: Slot) {
-        match self {
-            Self::Few(slots, count) => {
-                slots[*count] = slot;
-                *count += 1;
-            }
-            Self::Many(slots) => slots.push(slot),
-        }
-    }
-
-    fn as_slice(&self) -> &[Slot] {
-        match self {
-            Self::Few(slots, count) => &slots[..*count],
-            Self::Many(slots) => slots,
-        }
     }
 }
 

@@ -44,6 +44,7 @@ mod region;
 mod registry;
 mod requirement;
 mod selector;
+mod slots;
 mod snapshot;
 mod specialization;
 mod spirv_program;
