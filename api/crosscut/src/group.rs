@@ -5,7 +5,7 @@ use std::fmt;
 use crosscut_device::DeviceData;
 
 use crate::kernel::{KernelArg, Once, PerItem, Range, View};
-use crate::{Buffer, Event, Launch, Queue, Result};
+use crate::{Buffer, DeviceSlice, DeviceSliceMut, Event, Launch, Queue, Result};
 
 /// The commands of a group, in [`Queue::submit`].
 ///
@@ -98,6 +98,30 @@ impl<'q> Handler<'q> {
         F: for<'k> Fn(View<'k, A, Once>) + Copy + Send + 'static,
     {
         self.command(|launch| launch.single_task(arguments, kernel))
+    }
+
+    /// [`Queue::fill`], in this group.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fill<S: DeviceSliceMut>(
+        &mut self,
+        target: &mut S,
+        value: <S::Element as DeviceData>::Host,
+    ) -> Result<Event> {
+        self.command(|launch| launch.fill(target, value))
+    }
+
+    /// [`Queue::copy`], in this group.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn copy<S, R>(&mut self, source: &S, target: &mut R) -> Result<Event>
+    where
+        S: DeviceSlice,
+        R: DeviceSliceMut<Element: DeviceData<Host = <S::Element as DeviceData>::Host>>,
+    {
+        self.command(|launch| launch.copy(source, target))
     }
 
     /// [`Queue::host_task`], in this group.

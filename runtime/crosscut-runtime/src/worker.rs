@@ -19,9 +19,12 @@ struct Crew {
     /// How many threads wait for a job.
     idle: usize,
     threads: usize,
+    /// Whose threads these are: a forked process has none of them.
+    process: u32,
 }
 
-static CREW: Mutex<Crew> = Mutex::new(Crew { jobs: VecDeque::new(), idle: 0, threads: 0 });
+static CREW: Mutex<Crew> =
+    Mutex::new(Crew { jobs: VecDeque::new(), idle: 0, threads: 0, process: 0 });
 static MORE: Condvar = Condvar::new();
 
 fn crew() -> MutexGuard<'static, Crew> {
@@ -34,6 +37,11 @@ fn crew() -> MutexGuard<'static, Crew> {
 /// Gives it back where the system has no thread for it.
 pub(crate) fn run(job: Job) -> Result<(), Job> {
     let mut crew = crew();
+    if crew.process != std::process::id() {
+        (crew.process, crew.idle, crew.threads) = (std::process::id(), 0, 0);
+        // What was to be done by then is the other process's.
+        std::mem::take(&mut crew.jobs).into_iter().for_each(std::mem::forget);
+    }
     crew.jobs.push_back(job);
     if crew.idle >= crew.jobs.len() {
         drop(crew);

@@ -321,6 +321,7 @@ fn a_group_is_one_event_for_several_commands() -> Result<()> {
             let queue = builder.on(&device).build()?;
             let mut x = queue.zeroed::<u32>(100)?;
             let mut y = queue.zeroed::<u32>(100)?;
+            let mut z = queue.zeroed::<u32>(100)?;
             let sum = Arc::new(AtomicU64::new(0));
             let seen = Arc::clone(&sum);
             let before = queue.for_each(&mut x, (), |i, x, ()| *x = i as u32)?;
@@ -334,10 +335,13 @@ fn a_group_is_one_event_for_several_commands() -> Result<()> {
                 })?;
                 group.barrier();
                 group.single_task((&mut x, &y), |(x, y)| x[0] = y[99])?;
+                group.copy(&x, &mut z)?;
+                group.fill(&mut y, 7)?;
                 Ok(())
             })?;
             group.wait()?;
             assert_eq!(sum.load(Relaxed), 1);
+            assert_eq!((queue.download(&z)?[0], queue.download(&y)?), (100, vec![7; 100]));
             let x = queue.download(&x)?;
             assert_eq!((x[0], x[1], x[99]), (100, 2, 100), "{device}");
         }
