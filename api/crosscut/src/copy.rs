@@ -111,7 +111,7 @@ mod target {
 }
 
 impl Launch<'_> {
-    /// [`Queue::read`], with these options.
+    /// [`Queue::read`](crate::Queue::read), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -127,7 +127,7 @@ impl Launch<'_> {
         Ok(unsafe { value.assume_init() })
     }
 
-    /// [`Queue::read_into`], with these options.
+    /// [`Queue::read_into`](crate::Queue::read_into), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -141,7 +141,7 @@ impl Launch<'_> {
         unsafe { self.read_whole(handle(global), std::ptr::from_mut(value).cast()) }
     }
 
-    /// [`Queue::read_boxed`], with these options.
+    /// [`Queue::read_boxed`](crate::Queue::read_boxed), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -157,7 +157,7 @@ impl Launch<'_> {
         Ok(unsafe { value.assume_init() })
     }
 
-    /// [`Queue::write`], with these options.
+    /// [`Queue::write`](crate::Queue::write), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -174,7 +174,7 @@ impl Launch<'_> {
         }
     }
 
-    /// [`Queue::copy_to`], with these options.
+    /// [`Queue::copy_to`](crate::Queue::copy_to), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -205,7 +205,7 @@ impl Launch<'_> {
         }
     }
 
-    /// [`Queue::copy_from`], with these options.
+    /// [`Queue::copy_from`](crate::Queue::copy_from), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -238,7 +238,7 @@ impl Launch<'_> {
         }
     }
 
-    /// [`Queue::copy_bytes_to`], with these options.
+    /// [`Queue::copy_bytes_to`](crate::Queue::copy_bytes_to), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -256,7 +256,7 @@ impl Launch<'_> {
         }
     }
 
-    /// [`Queue::copy_bytes_from`], with these options.
+    /// [`Queue::copy_bytes_from`](crate::Queue::copy_bytes_from), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -274,7 +274,7 @@ impl Launch<'_> {
         }
     }
 
-    /// [`Queue::fill_global`], with these options.
+    /// [`Queue::fill_global`](crate::Queue::fill_global), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
@@ -308,7 +308,7 @@ impl Launch<'_> {
         self.queue().runtime().fill_global(global, offset, pattern, count, self.events())
     }
 
-    /// [`Queue::reset`], with these options.
+    /// [`Queue::reset`](crate::Queue::reset), with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.

@@ -88,6 +88,7 @@ mod copies;
 mod copy;
 mod global;
 mod group;
+pub mod guide;
 mod kernel;
 mod launch;
 mod program;
