@@ -1,4 +1,4 @@
-//! A context: nothing but the right to allocate.
+//! A context: the right to allocate, and to use the device's threads.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,8 +10,11 @@ use crosscut_adapter_api::{
 use crate::event::{HostPromise, Later, LaterEvent};
 use crate::memory::HostMemory;
 use crate::queue::HostQueue;
+use crate::workers::Workers;
 
-pub(crate) struct HostContext;
+pub(crate) struct HostContext {
+    pub(crate) workers: Arc<Workers>,
+}
 
 impl Context for HostContext {
     fn allocate(
@@ -24,7 +27,7 @@ impl Context for HostContext {
     }
 
     fn create_queue(&self, options: &QueueOptions) -> Result<Box<dyn Queue>, DriverError> {
-        Ok(Box::new(HostQueue::new(options)))
+        Ok(Box::new(HostQueue::new(options, &self.workers)))
     }
 
     fn promise(&self) -> Result<Promised, DriverError> {

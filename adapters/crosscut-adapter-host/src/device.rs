@@ -1,46 +1,62 @@
 //! The one device: the CPU this process runs on.
 
 use std::fs;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
     CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature, Features, Limits,
+    Partition, Partitionable,
 };
 
 use crate::context::HostContext;
+use crate::workers::Workers;
 
 pub(crate) struct HostDevice {
     info: DeviceInfo,
+    workers: Arc<Workers>,
 }
 
 impl HostDevice {
     /// Describes this machine. What it does not tell is left at zero or at a plain name.
     pub(crate) fn detect() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = Workers::of_machine();
+        let threads = workers.threads();
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = memory_size(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
         Self {
-            info: DeviceInfo {
-                name: field(&cpu, "model name").unwrap_or("host CPU").to_owned(),
-                vendor: field(&cpu, "vendor_id").unwrap_or("unknown").to_owned(),
-                platform: "host".to_owned(),
-                platform_vendor: "crosscut".to_owned(),
-                platform_version: env!("CARGO_PKG_VERSION").to_owned(),
-                version: std::env::consts::ARCH.to_owned(),
-                driver_version: env!("CARGO_PKG_VERSION").to_owned(),
-                kind: DeviceKind::Cpu,
-                code_forms: vec![CodeForm::Native],
-                code_forms_note: None,
-                memory_size: memory,
-                // The allocator is the judge: no object may be larger than this.
-                largest_allocation: isize::MAX as u64,
-                compute_units: u32::try_from(threads).unwrap_or(u32::MAX),
-                address_bits: usize::BITS,
-                limits: LIMITS,
-                features: features(),
-                sub_group_sizes: Vec::new(),
-            },
+            info: with_parts(
+                DeviceInfo {
+                    name: field(&cpu, "model name").unwrap_or("host CPU").to_owned(),
+                    vendor: field(&cpu, "vendor_id").unwrap_or("unknown").to_owned(),
+                    platform: "host".to_owned(),
+                    platform_vendor: "crosscut".to_owned(),
+                    platform_version: env!("CARGO_PKG_VERSION").to_owned(),
+                    version: std::env::consts::ARCH.to_owned(),
+                    driver_version: env!("CARGO_PKG_VERSION").to_owned(),
+                    kind: DeviceKind::Cpu,
+                    code_forms: vec![CodeForm::Native],
+                    code_forms_note: None,
+                    memory_size: memory,
+                    // The allocator is the judge: no object may be larger than this.
+                    largest_allocation: isize::MAX as u64,
+                    compute_units: u32::try_from(threads).unwrap_or(u32::MAX),
+                    address_bits: usize::BITS,
+                    limits: LIMITS,
+                    features: features(),
+                    sub_group_sizes: Vec::new(),
+                },
+                threads,
+            ),
+            workers,
         }
+    }
+
+    /// A device of so many threads of its own.
+    fn part(&self, units: NonZeroU32) -> Self {
+        let threads = units.get() as usize;
+        let info = DeviceInfo { compute_units: units.get(), ..self.info.clone() };
+        Self { info: with_parts(info, threads), workers: Workers::new(threads) }
     }
 }
 
@@ -71,6 +87,16 @@ fn features() -> Features {
     .with_if(cfg!(target_has_atomic = "64"), Feature::Atomic64)
 }
 
+/// The same, as one that has so many threads: it can be cut if there are several.
+fn with_parts(info: DeviceInfo, threads: usize) -> DeviceInfo {
+    let ways = [Feature::PartitionEqually, Feature::PartitionByCounts];
+    let features = ways
+        .into_iter()
+        .fold(info.features, |features, way| features.without(way).with_if(threads > 1, way));
+    let sub_devices = if threads > 1 { threads } else { 0 };
+    DeviceInfo { features, limits: Limits { sub_devices, ..info.limits }, ..info }
+}
+
 /// The value of the first line `key : value`.
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
@@ -92,7 +118,18 @@ impl Device for HostDevice {
     }
 
     fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
-        Ok(Arc::new(HostContext))
+        Ok(Arc::new(HostContext { workers: Arc::clone(&self.workers) }))
+    }
+
+    fn as_partitionable(&self) -> Option<&dyn Partitionable> {
+        (self.info.limits.sub_devices > 1).then_some(self)
+    }
+}
+
+impl Partitionable for HostDevice {
+    fn partition(&self, way: Partition<'_>) -> Result<Vec<Arc<dyn Device>>, DriverError> {
+        let units = way.units(self.info.compute_units);
+        Ok(units.into_iter().map(|units| Arc::new(self.part(units)) as Arc<dyn Device>).collect())
     }
 }
 

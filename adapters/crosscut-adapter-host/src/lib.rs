@@ -17,6 +17,7 @@ mod memory;
 mod pool;
 mod queue;
 mod team;
+mod workers;
 
 use std::sync::Arc;
 

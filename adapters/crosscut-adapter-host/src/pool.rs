@@ -8,13 +8,12 @@
 //! need to wake up is time they do not work.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{NativeEntry, NativeLaunch, NativePanic};
-use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 use crate::team::Team;
+use crate::workers::Workers;
 
 /// About what it costs to wake the pool.
 const ALONE: Duration = Duration::from_micros(10);
@@ -27,7 +26,11 @@ const MANY: u64 = 1 << 17;
 ///
 /// # Safety
 /// As [`NativeQueue::launch_native`](crosscut_adapter_api::NativeQueue::launch_native).
-pub(crate) unsafe fn run(entry: NativeEntry, launch: &NativeLaunch<'_>) -> Result<(), NativePanic> {
+pub(crate) unsafe fn run(
+    workers: &Workers,
+    entry: NativeEntry,
+    launch: &NativeLaunch<'_>,
+) -> Result<(), NativePanic> {
     let total = launch.extent.groups().iter().map(|&size| size as u64).product::<u64>();
     if total == 1 {
         // SAFETY: the caller's promise; there is one range only.
@@ -35,7 +38,7 @@ pub(crate) unsafe fn run(entry: NativeEntry, launch: &NativeLaunch<'_>) -> Resul
     }
     if total >= MANY {
         // SAFETY: the caller's promise.
-        return unsafe { run_together(entry, launch, 0..total) };
+        return unsafe { run_together(workers, entry, launch, 0..total) };
     }
     let started = Instant::now();
     let (mut done, mut piece) = (0, 1);
@@ -47,38 +50,21 @@ pub(crate) unsafe fn run(entry: NativeEntry, launch: &NativeLaunch<'_>) -> Resul
         piece *= GROWTH;
         if done < total && started.elapsed() > ALONE {
             // SAFETY: the caller's promise; the rest begins where the last range ended.
-            return unsafe { run_together(entry, launch, done..total) };
+            return unsafe { run_together(workers, entry, launch, done..total) };
         }
     }
     Ok(())
 }
 
-fn pool() -> Option<&'static ThreadPool> {
-    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    POOL.get_or_init(|| {
-        // The calling thread works too.
-        let helpers = std::thread::available_parallelism().map_or(1, usize::from) - 1;
-        if helpers == 0 {
-            return None;
-        }
-        // Where the system gives no threads, the calling one does all the work.
-        ThreadPoolBuilder::new()
-            .num_threads(helpers)
-            .thread_name(|index| format!("crosscut-{index}"))
-            .build()
-            .ok()
-    })
-    .as_ref()
-}
-
 /// # Safety
 /// As [`run`], for the items in `range`.
 unsafe fn run_together(
+    workers: &Workers,
     entry: NativeEntry,
     launch: &NativeLaunch<'_>,
     range: Range<u64>,
 ) -> Result<(), NativePanic> {
-    let Some(pool) = pool() else {
+    let Some(pool) = workers.helpers() else {
         // SAFETY: the caller's promise; one range only.
         return unsafe { entry(launch, range) };
     };

@@ -1,6 +1,7 @@
 //! A queue: runs each command at once.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use crosscut_adapter_api::{
     Argument, DriverError, Event, EventTimes, Extent, Kernel, Location, Memory, NativeEntry,
@@ -11,9 +12,10 @@ use crate::event::{Done, DoneAt, LaterEvent, now};
 use crate::fill;
 use crate::gate::Gate;
 use crate::pool;
+use crate::workers::Workers;
 
-#[derive(Default)]
 pub(crate) struct HostQueue {
+    workers: Arc<Workers>,
     profiling: bool,
     gate: Gate,
 }
@@ -22,8 +24,9 @@ pub(crate) struct HostQueue {
 struct Timing(Option<(u64, u64)>);
 
 impl HostQueue {
-    pub(crate) fn new(options: &QueueOptions) -> Self {
-        Self { profiling: options.profiling, gate: Gate::default() }
+    pub(crate) fn new(options: &QueueOptions, workers: &Arc<Workers>) -> Self {
+        let workers = Arc::clone(workers);
+        Self { workers, profiling: options.profiling, gate: Gate::default() }
     }
 
     /// Waits for what a command must wait for.
@@ -157,7 +160,7 @@ impl NativeQueue for HostQueue {
     ) -> Result<NativeOutcome, DriverError> {
         let timing = self.begin(after)?;
         // SAFETY: the caller's promise is passed on unchanged.
-        let outcome = unsafe { pool::run(entry, launch) };
+        let outcome = unsafe { pool::run(&self.workers, entry, launch) };
         Ok((timing.done(), outcome))
     }
 }

@@ -11,6 +11,11 @@ pub enum Call {
     Devices,
     /// A device was opened.
     CreateContext,
+    /// A device was cut.
+    Partition {
+        /// The compute units of each part.
+        units: Vec<u32>,
+    },
     /// Memory was allocated.
     Allocate {
         /// Its number.
@@ -205,6 +210,8 @@ pub enum Operation {
     Devices,
     /// Opening a device.
     CreateContext,
+    /// Cutting a device.
+    Partition,
     /// Allocating memory.
     Allocate,
     /// Making a queue.
@@ -249,6 +256,7 @@ impl Operation {
         match self {
             Self::Devices => "mockDevices",
             Self::CreateContext => "mockCreateContext",
+            Self::Partition => "mockPartition",
             Self::Allocate => "mockAllocate",
             Self::CreateQueue => "mockCreateQueue",
             Self::Build => "mockBuild",

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::{Arc, Once};
 
 use crosscut_adapter_api::{
-    Absence, CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature,
+    Absence, CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature, Partitionable,
 };
 
 use crate::context::ClContext;
@@ -17,6 +17,12 @@ pub(crate) struct ClDevice {
     pub(crate) api: &'static Api,
     /// `cl_device_id`. Root devices are not reference counted: it is valid for ever.
     pub(crate) id: Handle,
+    /// The `cl_platform_id` it was found on.
+    pub(crate) platform: Handle,
+    /// Which memory to use.
+    pub(crate) memory: MemoryModel,
+    /// Whether it is a part of another, which has to be released.
+    pub(crate) is_part: bool,
     /// The entry points of unified shared memory, if it is to be used.
     pub(crate) usm: Option<Usm>,
     /// Whether host memory can be unified shared memory too.
@@ -32,7 +38,7 @@ pub(crate) struct ClDevice {
     pub(crate) info: DeviceInfo,
 }
 
-// SAFETY: the only raw pointer is a `cl_device_id`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
+// SAFETY: the only raw pointers are a `cl_device_id` and a `cl_platform_id`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
 // API calls are thread-safe except those that modify the state of cl_kernel objects".
 unsafe impl Send for ClDevice {}
 // SAFETY: as for `Send`.
@@ -106,8 +112,13 @@ fn device_ids(api: &Api, platform: Handle) -> Vec<Handle> {
 
 impl ClDevice {
     /// Asks the driver about a device; `None` if it is not available.
-    fn ask(api: &'static Api, platform: Handle, id: Handle, memory: MemoryModel) -> Option<Self> {
-        // SAFETY: `id` came from `clGetDeviceIDs`.
+    pub(crate) fn ask(
+        api: &'static Api,
+        platform: Handle,
+        id: Handle,
+        memory: MemoryModel,
+    ) -> Option<Self> {
+        // SAFETY: `id` came from `clGetDeviceIDs` or `clCreateSubDevices`.
         let ask = |property| unsafe { bytes(api.clGetDeviceInfo, id, property) };
         if number(&ask(sys::CL_DEVICE_AVAILABLE)) == 0 {
             return None;
@@ -179,6 +190,9 @@ impl ClDevice {
         Some(Self {
             api,
             id,
+            platform,
+            memory,
+            is_part: false,
             usm,
             usm_on_host,
             create_program,
@@ -205,7 +219,7 @@ fn can_access(capabilities: u64) -> bool {
 }
 
 /// A device as the contract has it.
-struct Listed(Arc<ClDevice>);
+pub(crate) struct Listed(pub(crate) Arc<ClDevice>);
 
 impl Device for Listed {
     fn info(&self) -> &DeviceInfo {
@@ -214,6 +228,10 @@ impl Device for Listed {
 
     fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
         Ok(Arc::new(ClContext::create(&self.0)?))
+    }
+
+    fn as_partitionable(&self) -> Option<&dyn Partitionable> {
+        (self.0.info.limits.sub_devices > 1).then_some(self)
     }
 }
 

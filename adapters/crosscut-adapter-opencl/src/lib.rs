@@ -28,6 +28,7 @@ mod error;
 mod event;
 mod exit;
 mod memory;
+mod partition;
 mod program;
 mod query;
 mod queue;

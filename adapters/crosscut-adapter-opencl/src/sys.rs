@@ -12,6 +12,7 @@ use libloading::Library;
 pub(crate) type Handle = *mut c_void;
 
 pub(crate) const CL_SUCCESS: i32 = 0;
+pub(crate) const CL_DEVICE_NOT_AVAILABLE: i32 = -2;
 pub(crate) const CL_MEM_OBJECT_ALLOCATION_FAILURE: i32 = -4;
 pub(crate) const CL_OUT_OF_RESOURCES: i32 = -5;
 pub(crate) const CL_OUT_OF_HOST_MEMORY: i32 = -6;
@@ -67,6 +68,8 @@ pub(crate) const CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT: u32 = 0x4231;
 pub(crate) const CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT: u32 = 0x4232;
 pub(crate) const CL_DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT: u64 = 1 << 1;
 pub(crate) const CL_DEVICE_GLOBAL_FP_ATOMIC_MIN_MAX_EXT: u64 = 1 << 2;
+/// `CL_DEVICE_PARTITION_BY_COUNTS_LIST_END`, and the end of every list of properties.
+pub(crate) const LIST_END: isize = 0;
 pub(crate) const CL_DEVICE_PARTITION_EQUALLY: u64 = 0x1086;
 pub(crate) const CL_DEVICE_PARTITION_BY_COUNTS: u64 = 0x1087;
 pub(crate) const CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL: u64 = 1;
@@ -159,6 +162,8 @@ entry_points! {
         fn clGetExtensionFunctionAddressForPlatform(Handle, *const c_char) -> *mut c_void;
         fn clGetDeviceIDs(Handle, u64, u32, *mut Handle, *mut u32) -> i32;
         fn clGetDeviceInfo(Handle, u32, usize, *mut c_void, *mut usize) -> i32;
+        fn clCreateSubDevices(Handle, *const isize, u32, *mut Handle, *mut u32) -> i32;
+        fn clReleaseDevice(Handle) -> i32;
         fn clCreateContext(
             *const isize, u32, *const Handle, *const c_void, *mut c_void, *mut i32,
         ) -> Handle;

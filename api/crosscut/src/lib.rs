@@ -86,6 +86,7 @@ mod builder;
 mod bundle;
 mod copies;
 mod copy;
+mod device;
 mod global;
 mod group;
 pub mod guide;
@@ -110,15 +111,16 @@ pub use crosscut_device::{
 };
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
-    Event, EventState, EventTimes, Feature, Features, KernelPanic, Limits,
+    Event, EventState, EventTimes, Feature, Features, KernelPanic, Limits, Platform,
 };
+pub use device::{default_device, devices, platforms, select_device};
 pub use group::Handler;
 pub use kernel::{Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, View};
 pub use launch::Launch;
 pub use program::{
     ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, SpecNumber,
 };
-pub use queue::{Queue, devices};
+pub use queue::Queue;
 pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
 
 pub use crosscut_device::property;

@@ -1,35 +1,13 @@
 //! Queues: where programs begin.
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use crosscut_device::{DeviceCopy, DeviceData, place};
-use crosscut_runtime::{QueueOptions, Runtime};
+use crosscut_runtime::QueueOptions;
 
+use crate::device::runtime;
 use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View, install_panic_hook};
 use crate::{Buffer, Context, Device, DeviceSliceMut, Error, Event, Launch, QueueBuilder, Result};
-
-/// The devices that `CROSSCUT_DEVICE` accepts; all without it.
-///
-/// ```
-/// for device in crosscut::devices()? {
-///     println!("{} ({})", device.name(), device.backend());
-/// }
-/// # Ok::<(), crosscut::Error>(())
-/// ```
-///
-/// # Errors
-/// The selector cannot be read or accepts no device; the message lists what there is.
-pub fn devices() -> Result<Vec<Device>> {
-    runtime().devices()
-}
-
-/// The one runtime of the process. It is never taken down: work in flight at exit needs nothing
-/// from it any more, and static destructors may still use it.
-pub(crate) fn runtime() -> &'static Runtime {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| Runtime::new(crosscut_adapters::all()))
-}
 
 /// A sequence of commands on one device, each starting when the one before has completed, unless it
 /// was [built](Self::builder) to be out of order.

@@ -21,6 +21,7 @@ mod feature;
 mod info;
 mod latch;
 mod native;
+mod partition;
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -34,6 +35,7 @@ pub use feature::{Feature, Features};
 pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind, Limits};
 pub use latch::{Latch, promise_dropped};
 pub use native::{NativeEntry, NativeLaunch, NativeOutcome, NativePanic, NativeQueue, Slot};
+pub use partition::{Partition, Partitionable};
 
 /// One driver interface, for example OpenCL.
 pub trait Adapter: Send + Sync {
@@ -57,6 +59,11 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// The driver's refusal.
     fn create_context(&self) -> Result<Arc<dyn Context>, DriverError>;
+
+    /// Cutting it into sub-devices, where the driver can.
+    fn as_partitionable(&self) -> Option<&dyn Partitionable> {
+        None
+    }
 }
 
 /// An opened device.

@@ -35,6 +35,8 @@ struct Inner {
     device: Arc<dyn adapter::Device>,
     backend: Backend,
     index: usize,
+    /// The device it is a part of, and its number among the parts.
+    whole: Option<(Device, usize)>,
     cache: ProgramCache,
     context: OnceLock<Context>,
 }
@@ -147,6 +149,34 @@ impl Runtime {
         Error::new(ErrorKind::NoDevice, format!("there is no device\n{}", self.overview()))
     }
 
+    /// The device with the highest score, among those that the environment's selector accepts and that
+    /// can run this program's kernels; the first of several. One without a score is out.
+    ///
+    /// # Errors
+    /// The selector cannot be read or accepts no device, or no device has a score.
+    pub fn select<S: Ord>(
+        &self,
+        mut score: impl FnMut(&Device) -> Option<S>,
+    ) -> Result<Device, Error> {
+        let has_images = registry::has_images();
+        let mut best: Option<(S, Device)> = None;
+        for device in self.devices()? {
+            if device.can_run(has_images).is_ok()
+                && let Some(score) = score(&device)
+                && best.as_ref().is_none_or(|(known, _)| score > *known)
+            {
+                best = Some((score, device));
+            }
+        }
+        best.map(|(_, device)| device).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoDevice,
+                format!("no device is what the program asks for\n{}", self.overview()),
+            )
+            .with_help("`cargo crosscut ls --verbose` tells what each can do")
+        })
+    }
+
     /// Every driver interface with its devices, or why it has none; whatever the selector says.
     #[must_use]
     pub fn backends(&self) -> Vec<BackendReport> {
@@ -230,7 +260,7 @@ impl Listed {
             let backend = self.adapter.backend();
             let listed = |(index, device)| {
                 let (cache, context) = (self.cache.clone(), OnceLock::new());
-                Device(Arc::new(Inner { device, backend, index, cache, context }))
+                Device(Arc::new(Inner { device, backend, index, whole: None, cache, context }))
             };
             Ok(self.adapter.devices()?.into_iter().enumerate().map(listed).collect())
         })
@@ -272,10 +302,32 @@ impl Device {
         self.0.backend
     }
 
-    /// Its number among the devices of its back end, as selectors count.
+    /// Its number among the devices of its back end, as selectors count; that of the whole, for a part.
     #[must_use]
     pub fn index(&self) -> usize {
         self.0.index
+    }
+
+    /// Where it is in the list: `opencl:0`, or `opencl:0.1` for a part of that.
+    #[must_use]
+    pub fn selector(&self) -> String {
+        match &self.0.whole {
+            None => format!("{}:{}", self.backend(), self.index()),
+            Some((whole, part)) => format!("{}.{part}", whole.selector()),
+        }
+    }
+
+    /// The device it is a part of.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Self> {
+        self.0.whole.as_ref().map(|(whole, _)| whole)
+    }
+
+    /// A part of this device.
+    pub(crate) fn part(&self, number: usize, device: Arc<dyn adapter::Device>) -> Self {
+        let Inner { backend, index, ref cache, .. } = *self.0;
+        let (whole, cache) = (Some((self.clone(), number)), cache.clone());
+        Self(Arc::new(Inner { device, backend, index, whole, cache, context: OnceLock::new() }))
     }
 
     /// The context that queues use unless told otherwise.
@@ -286,7 +338,8 @@ impl Device {
         if let Some(context) = self.0.context.get() {
             return Ok(context);
         }
-        let context = Context::create(self, true)?;
+        // The statics of the program are the globals of one device, the whole host.
+        let context = Context::create(self, self.0.whole.is_none())?;
         // If another thread was faster, this one is closed again.
         Ok(self.0.context.get_or_init(|| context))
     }

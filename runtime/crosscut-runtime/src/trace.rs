@@ -57,8 +57,7 @@ pub(crate) fn wrap(
     device: &Device,
 ) -> Arc<dyn adapter::Context> {
     let Some(writer) = writer() else { return context };
-    let process =
-        writer.device(&format!("{}:{} {}", device.backend(), device.index(), device.name()));
+    let process = writer.device(&format!("{} {}", device.selector(), device.name()));
     let measures = device.has(Feature::QueueProfiling);
     Arc::new(context::Traced { inner: context, writer, process, measures })
 }

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    CodeForm, Context, Device, DeviceInfo, Event, Extent, Kernel, Memory, MemoryKind, Queue,
-    QueueOptions, QueueOrder,
+    CodeForm, Context, Device, DeviceInfo, Event, Extent, Feature, Kernel, Memory, MemoryKind,
+    Partition, Queue, QueueOptions, QueueOrder,
 };
 
 use crate::ensure;
@@ -27,6 +27,22 @@ impl TestDevice {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
+    }
+
+    /// Cuts it, if it can be cut that way.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn partition(&self, way: Partition<'_>) -> Result<Option<Vec<Self>>, String> {
+        let feature = match way {
+            Partition::Equally(_) => Feature::PartitionEqually,
+            Partition::ByCounts(_) => Feature::PartitionByCounts,
+        };
+        if !self.info().features.has(feature) {
+            return Ok(None);
+        }
+        let cut = self.device.as_partitionable().ok_or("it says that it can be cut")?;
+        Ok(Some(cut.partition(way).map_err(text)?.into_iter().map(Self::new).collect()))
     }
 
     /// Opens it.

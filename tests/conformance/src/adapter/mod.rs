@@ -9,6 +9,7 @@ mod info;
 mod launches;
 mod memory;
 mod ordering;
+mod partition;
 mod refusals;
 mod threads;
 
@@ -17,6 +18,7 @@ use crate::Behaviour;
 /// The behaviours, by file.
 pub const BEHAVIOURS: &[&[Behaviour]] = &[
     info::BEHAVIOURS,
+    partition::BEHAVIOURS,
     memory::BEHAVIOURS,
     copies::BEHAVIOURS,
     device_copies::BEHAVIOURS,

@@ -1,0 +1,71 @@
+//! Sub-devices: parts of a device, each with compute units of its own.
+
+use std::num::NonZeroU32;
+
+use crosscut_adapter_api::{Feature, Partition};
+
+use crate::device::Device;
+use crate::{Error, ErrorKind};
+
+impl Device {
+    /// Cuts it into as many devices as there can be with `units` compute units each. What is left over
+    /// belongs to none; the whole stays usable beside its parts.
+    ///
+    /// # Errors
+    /// The device cannot be cut that way, `units` is 0 or more than there are; the driver's refusal.
+    pub fn partition_equally(&self, units: u32) -> Result<Vec<Self>, Error> {
+        let units = NonZeroU32::new(units).ok_or_else(no_units)?;
+        self.partition(Partition::Equally(units), Feature::PartitionEqually)
+    }
+
+    /// Cuts it into one device for each of `counts`, with so many compute units. What is left over
+    /// belongs to none; the whole stays usable beside its parts.
+    ///
+    /// # Errors
+    /// The device cannot be cut that way, there are no counts, one is 0, or all together are more than
+    /// there is; the driver's refusal.
+    pub fn partition_by_counts(&self, counts: &[u32]) -> Result<Vec<Self>, Error> {
+        let counts: Option<Vec<NonZeroU32>> = counts.iter().copied().map(NonZeroU32::new).collect();
+        let counts = counts.filter(|counts| !counts.is_empty()).ok_or_else(no_units)?;
+        self.partition(Partition::ByCounts(&counts), Feature::PartitionByCounts)
+    }
+
+    fn partition(&self, way: Partition<'_>, feature: Feature) -> Result<Vec<Self>, Error> {
+        let info = self.info();
+        let (Some(cut), true) = (self.adapter().as_partitionable(), self.has(feature)) else {
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                format!("{self} cannot be cut: it does not have {feature}"),
+            )
+            .with_help(
+                "use the whole device; `cargo crosscut ls --verbose` tells which can be cut",
+            ));
+        };
+        let parts = way.units(info.compute_units);
+        let total: u64 = parts.iter().map(|units| u64::from(units.get())).sum();
+        if parts.is_empty() || total > u64::from(info.compute_units) {
+            return Err(Error::invalid(
+                format!("{self} has {} compute units, which are not enough", info.compute_units),
+                "ask for fewer",
+            ));
+        }
+        if parts.len() > info.limits.sub_devices {
+            return Err(Error::invalid(
+                format!(
+                    "{self} can be cut into {} parts, not {}",
+                    info.limits.sub_devices,
+                    parts.len()
+                ),
+                "ask for fewer and larger ones",
+            ));
+        }
+        let parts = cut
+            .partition(way)
+            .map_err(|error| Error::driver(format!("cutting {self} into parts"), error))?;
+        Ok(parts.into_iter().enumerate().map(|(number, part)| self.part(number, part)).collect())
+    }
+}
+
+fn no_units() -> Error {
+    Error::invalid("a part of a device has at least one compute unit", "ask for one or more")
+}
