@@ -67,6 +67,8 @@ fn energy(bodies: &[Body]) -> f64 {
 }
 
 pub(crate) fn main() -> crosscut::Result<()> {
+    // `RUST_LOG=crosscut=debug` tells of devices and programs; without it nothing is printed.
+    env_logger::init();
     let queue = Queue::new()?;
     println!("{}", queue.device());
 

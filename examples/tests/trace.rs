@@ -222,3 +222,23 @@ fn a_trace_that_cannot_be_written_stops_nothing() {
     let complaints = said.matches("crosscut: CROSSCUT_TRACE=").count();
     assert_eq!(complaints, 1, "{said}");
 }
+
+#[test]
+fn the_log_tells_of_devices_and_nothing_without_being_asked() {
+    let run = |level: Option<&str>| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "the_traced_program", "--nocapture"]).env(TRACED, "whole");
+        match level {
+            Some(level) => command.env("RUST_LOG", level),
+            None => command.env_remove("RUST_LOG"),
+        };
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    let debug = run(Some("crosscut=debug"));
+    assert!(debug.contains("crosscut_runtime") && debug.contains("opened "), "{debug}");
+    assert!(!debug.contains("launching"), "{debug}");
+    let trace = run(Some("crosscut=trace"));
+    assert_eq!(trace.matches("launching `").count(), 20, "{trace}");
+    let nothing = run(None);
+    assert!(!nothing.contains("crosscut_runtime"), "{nothing}");
+}

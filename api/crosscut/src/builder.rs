@@ -77,7 +77,7 @@ impl QueueBuilder {
         let device = match &self.place {
             Place::Context(context) => return Queue::with_options(context, self.options),
             Place::Device(device) => device.clone(),
-            Place::BestDevice => crate::queue::runtime().default_device()?,
+            Place::BestDevice => crate::device::runtime().default_device()?,
         };
         Queue::with_options(device.default_context()?, self.options)
     }

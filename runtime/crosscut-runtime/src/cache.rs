@@ -21,6 +21,7 @@ mod settings;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use std::{fmt, io};
 
 use crosscut_adapter_api::{self as adapter, CodeForm, DriverError};
@@ -82,8 +83,11 @@ impl ProgramCache {
         code: &[u8],
         kernel: &str,
     ) -> Result<Built, DriverError> {
+        let began = Instant::now();
         let build = || {
             let program = context.build(form, code)?;
+            let (bytes, device, took) = (code.len(), device.selector(), began.elapsed());
+            log::debug!("built `{kernel}` from {bytes} bytes for {device} in {took:?}");
             let kernel = program.kernel(kernel)?;
             Ok((program, kernel))
         };
@@ -98,8 +102,14 @@ impl ProgramCache {
                 Ok((program, kernel))
             });
             match loaded {
-                Ok(loaded) => return Ok(loaded),
-                Err(_) => folder.remove(&key),
+                Ok(loaded) => {
+                    log::debug!("loaded `{kernel}`, built before, in {:?}", began.elapsed());
+                    return Ok(loaded);
+                }
+                Err(error) => {
+                    log::debug!("`{kernel}`, built before, is refused: {error}");
+                    folder.remove(&key);
+                }
             }
         }
         let built = build()?;

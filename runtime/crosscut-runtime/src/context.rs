@@ -45,6 +45,7 @@ impl Context {
         let adapter = device.adapter().create_context().map_err(|error| {
             Error::driver(format!("opening `{}` ({})", device.info().name, device.backend()), error)
         })?;
+        log::debug!("opened {} {}", device.selector(), device.name());
         Ok(Self(Arc::new(Inner {
             globals: Globals::default(),
             kernels: Kernels::default(),

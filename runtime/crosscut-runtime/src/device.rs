@@ -262,7 +262,11 @@ impl Listed {
                 let (cache, context) = (self.cache.clone(), OnceLock::new());
                 Device(Arc::new(Inner { device, backend, index, whole: None, cache, context }))
             };
-            Ok(self.adapter.devices()?.into_iter().enumerate().map(listed).collect())
+            let found = self.adapter.devices().inspect_err(|absence| {
+                log::debug!("{backend}: no device: {absence}");
+            })?;
+            log::debug!("{backend}: {} devices", found.len());
+            Ok(found.into_iter().enumerate().map(listed).collect())
         })
     }
 

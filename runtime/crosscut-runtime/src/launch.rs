@@ -136,6 +136,7 @@ impl Queue {
             return self.nothing_after(launch.after);
         }
         let _name = trace::name(|| (launch.definition.name)().to_owned());
+        log::trace!("launching `{}` over {size:?}", (launch.definition.name)());
         match self.adapter.as_native() {
             // SAFETY: the caller's promise is passed on.
             Some(native) => unsafe { self.launch_native(native, launch, space) },

@@ -234,6 +234,8 @@ impl Program {
         };
         // SAFETY: as above.
         let table = unsafe { array(objects, objects_length) }.ok_or("no table of statics")?;
+        let kernels = images.iter().map(|image| image.kernels.len()).sum::<usize>();
+        log::debug!("a program brought {} device images with {kernels} kernels", images.len());
         Ok(Decoded {
             kernels: index(&images),
             objects: statics(table)?,

@@ -41,6 +41,9 @@ pub fn main() -> ExitCode {
             let job = words.get(1).map(Path::new).unwrap_or(Path::new(""));
             crosscut_lower::child_main(job)
         }
-        None => command::run(words.get(1..).unwrap_or_default()),
+        None => {
+            env_logger::init();
+            command::run(words.get(1..).unwrap_or_default())
+        }
     }
 }
