@@ -252,3 +252,70 @@ fn files_that_are_no_modules_are_refused() {
     let shader = "OpCapability Shader\nOpMemoryModel Logical GLSL450";
     assert!(refused(&assembled(shader).unwrap()).contains("is not OpenCL's"));
 }
+
+/// Set in the process that [`mutated_files_never_end_the_process`] starts: which module it mutates.
+const CHILD: &str = "CROSSCUT_TEST_MUTATED";
+
+/// Not a test of its own: builds mutated modules, of which most are refused and none may end the process.
+#[test]
+fn child() {
+    let Some(which) = std::env::var_os(CHILD) else { return };
+    let queue = queue().unwrap();
+    let module = match which.to_str() {
+        Some("compiled") => compiled().unwrap().to_vec(),
+        _ => assembled(CONSTANTS).unwrap(),
+    };
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = move |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as usize % below
+    };
+    let (mut refused, mut built) = (0, 0);
+    for _ in 0..400 {
+        let mut mutated = module.clone();
+        for _ in 0..=next(2) {
+            let word = 20 + 4 * next((module.len() - 20) / 4);
+            let value: u32 = match next(3) {
+                0 => 1 << next(32),
+                1 => next(256) as u32,
+                _ => u32::from_le_bytes(
+                    *module[20 + 4 * next(module.len() / 4 - 5)..].first_chunk().unwrap(),
+                ),
+            };
+            let value = match next(2) {
+                0 => value,
+                _ => value ^ u32::from_le_bytes(*mutated[word..].first_chunk().unwrap()),
+            };
+            mutated[word..word + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        match Program::from_spirv(queue.context(), &mutated) {
+            Ok(program) => {
+                built += 1;
+                for name in program.kernels() {
+                    let _ = program.kernel(name);
+                }
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > built && built > 0, "{refused} refused, {built} built");
+}
+
+#[test]
+fn mutated_files_never_end_the_process() {
+    if queue().is_none() || compiled().is_none() {
+        return;
+    }
+    for which in ["compiled", "assembled"] {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child"])
+            .env(CHILD, which)
+            .env("CROSSCUT_CACHE", "0")
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&child.stdout).into_owned();
+        assert!(child.status.success(), "{which}: {}\n{told}", child.status);
+    }
+}

@@ -6,15 +6,21 @@
 //! driver's to check.
 //!
 //! - `words`: the header, and one instruction after the other.
+//! - `valid`, `grammar`, `typing`, `rules`: a closer look at modules that did not come from this project's compiler.
 //! - `interface`: what its kernels take.
 //! - `specialise`: gives specialization constants their values.
 
+mod grammar;
 mod interface;
+mod rules;
 mod specialise;
+mod typing;
+mod valid;
 mod words;
 
 pub use interface::{KernelInterface, KernelParameter, ValueKind, interfaces};
 pub use specialise::{Specialised, specialise};
+pub use valid::validate;
 
 use words::Words;
 
@@ -98,6 +104,16 @@ pub enum SpirvError {
     Operand {
         /// Its name.
         instruction: &'static str,
+        /// Where it starts.
+        word: usize,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// An instruction that is not what its place or its operands make of it.
+    #[error("SPIR-V instruction {opcode} at word {word} {fault}")]
+    Invalid {
+        /// Its number.
+        opcode: u32,
         /// Where it starts.
         word: usize,
         /// What is wrong with it.

@@ -102,6 +102,7 @@ impl SpirvProgram {
             )
         };
         let module = spirv::check(bytes).map_err(refused)?;
+        spirv::validate(bytes).map_err(refused)?;
         let kernels = spirv::interfaces(bytes).map_err(refused)?;
         let Some(first) = kernels.first() else {
             return Err(Error::invalid(
