@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crosscut_adapter_api::{self as adapter, MemoryKind};
@@ -17,6 +18,7 @@ use crate::Error;
 use crate::bytes;
 use crate::context::Context;
 use crate::memory::{Allocation, allocate};
+use crate::registry;
 
 /// From this size on it pays to look whether the initial bytes are all zero: filling is faster than
 /// copying.
@@ -89,7 +91,14 @@ type Map<V> = HashMap<Key, V, BuildHasherDefault<AddressHasher>>;
 
 /// The instances of one context.
 #[derive(Default)]
-pub(crate) struct Globals(RwLock<Map<Arc<Slot>>>);
+pub(crate) struct Globals {
+    map: RwLock<Map<Arc<Slot>>>,
+    /// The registry's generation up to which `map` is free of statics that are gone.
+    seen: AtomicU64,
+    /// Instances of statics that are gone, by id, size and alignment: a program that is loaded again
+    /// finds its contents.
+    kept: Mutex<HashMap<(String, usize, usize), Arc<Allocation>>>,
+}
 
 /// Native instances of contexts that are gone. Code that ran there may have kept references to
 /// their atomics, so the memory is never freed; the same global of a later context takes it over.
@@ -163,29 +172,52 @@ pub(crate) enum Beginning {
 }
 
 impl Globals {
+    /// Puts instances of statics that are gone aside: at their addresses others may be now.
+    pub(crate) fn refresh(&self) {
+        let now = registry::generation();
+        if self.seen.load(Ordering::Acquire) == now {
+            return;
+        }
+        let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
+        let since = self.seen.load(Ordering::Acquire);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = registry::gone_since(since);
+        map.retain(|key, slot| {
+            let Some(id) = gone.get(&key.address) else { return true };
+            if let Some(allocation) = slot.made.get() {
+                kept.insert((id.clone(), key.size, key.align), Arc::clone(allocation));
+            }
+            false
+        });
+        self.seen.store(since.max(now), Ordering::Release);
+    }
+
+    /// The instance that a program left behind which had a static of this id and layout.
+    fn take_kept(&self, key: Key) -> Option<Arc<Allocation>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_empty() {
+            return None;
+        }
+        kept.remove(&(registry::id_of(key.address)?, key.size, key.align))
+    }
+
     fn slot(&self, key: Key) -> Arc<Slot> {
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(known) = self.map.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Arc::clone(known);
         }
-        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(map.entry(key).or_default())
     }
 
     /// The instance, if it is there already.
     fn made(&self, key: Key) -> Option<Arc<Allocation>> {
-        let map = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
         map.get(&key)?.made.get().map(Arc::clone)
-    }
-
-    /// Forgets the instances of statics that are no longer there.
-    pub(crate) fn retain(&self, still_there: impl Fn(usize) -> bool) {
-        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        map.retain(|key, _| still_there(key.address));
     }
 
     /// Keeps native instances for ever: see [`RETIRED`].
     pub(crate) fn retire(&self) {
-        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         let mut retired = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
         let retired = retired.get_or_insert_default();
         for (key, slot) in map.drain() {
@@ -210,6 +242,7 @@ pub(crate) fn instance(
         return Ok(Instance::Static);
     }
     let globals = &context.inner().globals;
+    globals.refresh();
     if let Some(known) = globals.made(global.key()) {
         return Ok(Instance::Allocated(known));
     }
@@ -218,7 +251,9 @@ pub(crate) fn instance(
     if let Some(known) = slot.made.get() {
         return Ok(Instance::Allocated(Arc::clone(known)));
     }
-    let made = if context.is_native() {
+    let made = if let Some(kept) = globals.take_kept(global.key()) {
+        kept
+    } else if context.is_native() {
         native_instance(context, global, size)?
     } else {
         let Some(queue) = queue else {

@@ -201,11 +201,6 @@ impl Kernels {
             return;
         }
         let there: Vec<u64> = registry::programs().iter().map(|program| program.id()).collect();
-        let gone: Vec<usize> = (cache.kernels.values())
-            .chain(cache.specialised.values())
-            .filter(|kernel| !there.contains(&kernel.program))
-            .flat_map(|kernel| kernel.statics.iter().copied())
-            .collect();
         cache.kernels.retain(|_, kernel| there.contains(&kernel.program));
         cache.specialised.retain(|kernel| there.contains(&kernel.program));
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
@@ -214,7 +209,7 @@ impl Kernels {
         drop(building);
         let mut variables = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
         variables.retain(|(program, ..), _| there.contains(program));
-        context.inner().globals.retain(|address| !gone.contains(&address));
+        context.inner().globals.refresh();
         cache.generation = generation;
     }
 

@@ -52,6 +52,10 @@ static PROGRAMS: Mutex<Vec<Arc<Program>>> = Mutex::new(Vec::new());
 /// Grows with every change of `PROGRAMS`, so that contexts notice that what they cached is old.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
+/// The statics of programs that are gone, by address: under which generation they went, and their ids.
+/// Contexts look here before they take an instance at such an address for that of another program.
+static GONE: Mutex<Option<HashMap<usize, (u64, String)>>> = Mutex::new(None);
+
 /// Takes a program's images and device globals. Called by the program's own constructor.
 ///
 /// # Safety
@@ -71,7 +75,9 @@ pub unsafe extern "C" fn __crosscut_register(descriptor: *const Descriptor) {
         serial: SERIAL.fetch_add(1, Ordering::Relaxed),
         decoded: OnceLock::new(),
     });
-    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).push(program);
+    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    programs.push(program);
+    // Under the lock, like every change of it: generations count changes of the list.
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
@@ -79,11 +85,39 @@ pub unsafe extern "C" fn __crosscut_register(descriptor: *const Descriptor) {
 #[unsafe(no_mangle)]
 pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
     let address = descriptor.addr();
-    PROGRAMS
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .retain(|program| program.address != address);
+    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    let next = generation() + 1;
+    for program in programs.iter().filter(|program| program.address == address) {
+        let Descriptor { version, objects, objects_length, .. } = program.descriptor;
+        // SAFETY: the program is still mapped: it is just saying that it will not be.
+        let table = (version == DESCRIPTOR_VERSION)
+            .then(|| unsafe { array(objects, objects_length) })
+            .flatten();
+        // A table that cannot be read is one that no context has read either.
+        let statics = table.and_then(|table| statics(table).ok()).unwrap_or_default();
+        let mut gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = gone.get_or_insert_default();
+        gone.extend(statics.into_iter().map(|(id, address)| (address, (next, id))));
+    }
+    programs.retain(|program| program.address != address);
     GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// The statics that went after generation `since`, with their ids.
+pub(crate) fn gone_since(since: u64) -> HashMap<usize, String> {
+    let gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = gone.iter().flatten();
+    all.filter(|(_, (when, _))| *when > since)
+        .map(|(address, (_, id))| (*address, id.clone()))
+        .collect()
+}
+
+/// The id of the static at this address, if a registered program has one there.
+pub(crate) fn id_of(address: usize) -> Option<String> {
+    programs().iter().find_map(|program| {
+        let objects = &program.decoded().ok()?.objects;
+        objects.iter().find(|(_, known)| **known == address).map(|(id, _)| id.clone())
+    })
 }
 
 /// Grows with every registration and unregistration.

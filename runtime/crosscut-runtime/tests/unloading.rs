@@ -9,7 +9,7 @@ use crosscut_runtime::{__crosscut_register, __crosscut_unregister};
 use program::{descriptor, device, image, kernel, launch, queue, read_global, set_word, word};
 
 #[test]
-fn a_program_loaded_where_another_was_gets_its_own_code_and_globals() {
+fn a_program_that_is_loaded_again_has_new_code_and_finds_its_globals() {
     let counting = |key, name| {
         let mut kernel = kernel(key, name, vec![Global { index: 0 }]);
         (kernel.reads, kernel.writes) = (vec![0], vec![0]);
@@ -39,8 +39,31 @@ fn a_program_loaded_where_another_was_gets_its_own_code_and_globals() {
     // SAFETY: as above.
     unsafe { __crosscut_register(place) };
     launch(&queue, || 71, 1, &[]).unwrap();
-    assert_eq!(read_global(&queue, global).unwrap(), 11, "it starts again as 10");
+    assert_eq!(read_global(&queue, global).unwrap(), 12, "it was 11 before");
     let builds = mock.log().iter().filter(|call| matches!(call, Call::Build { .. })).count();
     assert_eq!(builds, 2, "the new program is built");
     assert!(launch(&queue, || 70, 1, &[]).is_err(), "the old kernel is gone");
+}
+
+#[test]
+fn a_program_loaded_where_another_was_has_globals_of_its_own() {
+    let mock = Mock::new();
+    let queue = queue(&device(&mock));
+    let (place, global) = descriptor(image(vec![], program::spirv()), 10);
+    // SAFETY: a descriptor of leaked data.
+    unsafe { __crosscut_register(place) };
+    let value = 55u64;
+    let source = std::ptr::from_ref(&value).cast();
+    // SAFETY: the global has the 8 bytes of a `u64`.
+    unsafe { queue.copy_to_global(global, 0, source, 8, &[]) }.unwrap();
+    __crosscut_unregister(place);
+    // Nobody is registered there: whatever it is, it is not what was there before.
+    assert_eq!(read_global(&queue, global).unwrap(), 10);
+    // SAFETY: as above. The same id and layout: what was put aside at the unloading is found.
+    unsafe { __crosscut_register(place) };
+    __crosscut_unregister(place);
+    // SAFETY: as above.
+    unsafe { __crosscut_register(place) };
+    assert_eq!(read_global(&queue, global).unwrap(), 10, "the last value of that address");
+    __crosscut_unregister(place);
 }

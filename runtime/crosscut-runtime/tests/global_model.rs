@@ -1,0 +1,288 @@
+//! The database of device globals against a model: programs come and go, contexts on two devices are
+//! made and dropped, globals are copied, filled, reset and changed by kernels, in any order.
+//!
+//! The model: every context has one value of every global, which starts as the initial value and
+//! stays across unloading and loading again; what goes beyond the end changes nothing.
+
+mod program;
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use crosscut_adapter_mock::Mock;
+use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
+use crosscut_image::{Global, Image, Parameter, Target, encode, global_properties};
+use crosscut_runtime::{
+    __crosscut_register, __crosscut_unregister, Context, Device, ErrorKind, GlobalHandle, Queue,
+};
+use program::{device, kernel, launch, set_word, word};
+
+const CASES: usize = 100_000;
+const PROGRAMS: usize = 4;
+/// The sizes of each program's globals, in words.
+const WORDS: [usize; 3] = [1, 2, 5];
+
+/// A program in memory: its table, and its statics behind it.
+struct Program {
+    descriptor: *const Descriptor,
+    globals: Vec<(GlobalHandle, Vec<u64>)>,
+    key: fn() -> u64,
+}
+
+fn make(number: usize, key: fn() -> u64) -> Program {
+    // Storage and initial value of each, one after the other.
+    let initial: Vec<Vec<u64>> = (WORDS.iter().enumerate())
+        .map(|(global, words)| {
+            (0..*words).map(move |word| (100 * number + 10 * global + word) as u64)
+        })
+        .map(Iterator::collect)
+        .collect();
+    let storage: Vec<u64> = initial.iter().flat_map(|value| value.repeat(2)).collect();
+    let table_words = WORDS.len() * size_of::<HostObject>() / 8;
+    let block = vec![0u64; table_words].into_iter().chain(storage).collect::<Vec<_>>().leak();
+    let start = block.as_mut_ptr().cast::<u8>();
+    start.expose_provenance();
+    let (mut globals, mut objects, mut listed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut offset = table_words * 8;
+    for (global, value) in initial.into_iter().enumerate() {
+        let (id, size) = (format!("program{number}::G{global}"), value.len() * 8);
+        // SAFETY: storage and initial bytes lie there, leaked, aligned to 8.
+        let handle = unsafe {
+            GlobalHandle::new(start.wrapping_add(offset), size, 8, 0, global_properties::DEFAULT)
+        };
+        globals.push((handle, value));
+        listed.push(Global {
+            id: id.clone(),
+            display_name: id.clone(),
+            size: size as u64,
+            align: 8,
+            properties: global_properties::DEFAULT,
+        });
+        let id = id.leak();
+        let (id, id_length) = (id.as_ptr(), id.len() as u64);
+        objects.push(HostObject { offset: i64::try_from(offset).unwrap(), id, id_length });
+        offset += 2 * size;
+    }
+    // SAFETY: the block begins with room for the table, aligned for it.
+    unsafe { start.cast::<HostObject>().copy_from(objects.as_ptr(), objects.len()) };
+    let indices: Vec<u32> = (0..).take(WORDS.len()).collect();
+    let parameters = indices.iter().map(|&index| Parameter::Global { index }).collect();
+    let mut bump = kernel(key(), &format!("bump_{number}"), parameters);
+    (bump.reads, bump.writes) = (indices.clone(), indices);
+    let image = Image {
+        target: Target::Spirv64,
+        payload: program::spirv(),
+        kernels: vec![bump],
+        globals: listed,
+        spec_constants: vec![],
+        panic_sites: vec![],
+        property_sets: vec![],
+    };
+    let images = encode(&[image]).leak();
+    let descriptor = Box::leak(Box::new(Descriptor {
+        version: DESCRIPTOR_VERSION,
+        images: images.as_ptr(),
+        images_length: images.len() as u64,
+        objects: start.cast_const().cast(),
+        objects_length: WORDS.len() as u64,
+    }));
+    Program { descriptor, globals, key }
+}
+
+/// Numbers that look random and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % end
+    }
+}
+
+/// A context and what its globals should hold.
+struct Opened {
+    queue: Queue,
+    values: HashMap<(usize, usize), Vec<u64>>,
+}
+
+fn open(devices: &[Device], numbers: &mut Numbers) -> Opened {
+    let device = &devices[numbers.below(devices.len())];
+    let context: Context = device.create_context().unwrap();
+    Opened { queue: Queue::new(&context).unwrap(), values: HashMap::new() }
+}
+
+fn read(queue: &Queue, global: GlobalHandle) -> Vec<u64> {
+    let mut value = vec![0; global.size() / 8];
+    let (target, size) = (value.as_mut_ptr().cast(), global.size());
+    // SAFETY: as many bytes are writable there.
+    unsafe { queue.copy_from_global(global, 0, target, size, &[]) }.unwrap();
+    value
+}
+
+/// One step on one global of a context; the model takes the same.
+fn step(opened: &mut Opened, program: &Program, number: usize, numbers: &mut Numbers) {
+    let which = numbers.below(WORDS.len());
+    let (global, initial) = &program.globals[which];
+    let model = opened.values.entry((number, which)).or_insert_with(|| initial.clone());
+    let queue = &opened.queue;
+    match numbers.below(8) {
+        0 | 1 => {
+            let start = numbers.below(WORDS[which]);
+            let count = 1 + numbers.below(WORDS[which] - start);
+            let words: Vec<u64> = (0..count).map(|_| numbers.below(1 << 20) as u64).collect();
+            let source = words.as_ptr().cast();
+            // SAFETY: as many bytes are readable there.
+            unsafe { queue.copy_to_global(*global, 8 * start, source, 8 * count, &[]) }.unwrap();
+            model[start..start + count].copy_from_slice(&words);
+        }
+        2 => {
+            let pattern = (numbers.below(1 << 20) as u64).to_ne_bytes();
+            queue.fill_global(*global, 0, &pattern, WORDS[which], &[]).unwrap();
+            model.fill(u64::from_ne_bytes(pattern));
+        }
+        3 => {
+            queue.reset_global(*global, &[]).unwrap();
+            model.clone_from(initial);
+        }
+        4 => {
+            let words = vec![7u64; WORDS[which] + 1];
+            let offset = 8 * numbers.below(2);
+            let (source, size) = (words.as_ptr().cast(), 8 * words.len());
+            // SAFETY: as many bytes are readable there.
+            let refused = unsafe { queue.copy_to_global(*global, offset, source, size, &[]) };
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::Invalid);
+        }
+        5 => {
+            launch(queue, program.key, 1, &[]).unwrap();
+            for (which, (_, initial)) in program.globals.iter().enumerate() {
+                let value = opened.values.entry((number, which));
+                value.or_insert_with(|| initial.clone())[0] += 1;
+            }
+        }
+        _ => assert_eq!(read(queue, *global), *model, "global {which} of program {number}"),
+    }
+}
+
+#[test]
+fn every_context_has_one_value_of_every_global_whatever_comes_and_goes() {
+    let keys: [fn() -> u64; PROGRAMS] = [|| 9000, || 9001, || 9002, || 9003];
+    let programs: Vec<Program> =
+        keys.into_iter().enumerate().map(|(number, key)| make(number, key)).collect();
+    let mocks = [Mock::new(), Mock::new()];
+    for mock in &mocks {
+        for number in 0..PROGRAMS {
+            mock.define_kernel(&format!("bump_{number}"), |launch| {
+                for argument in 0..WORDS.len() {
+                    set_word(launch, argument, 0, word(launch, argument, 0) + 1);
+                }
+            });
+        }
+    }
+    let devices: Vec<Device> = mocks.iter().map(device).collect();
+    let mut numbers = Numbers(0x5eed_1234_5678_9abc);
+    let mut opened: Vec<Opened> = vec![open(&devices, &mut numbers)];
+    let mut registered = [false; PROGRAMS];
+    for case in 0..CASES {
+        match numbers.below(40) {
+            0 if opened.len() < 4 => opened.push(open(&devices, &mut numbers)),
+            1 if opened.len() > 1 => {
+                let at = numbers.below(opened.len());
+                opened.swap_remove(at);
+            }
+            2..8 => {
+                let number = numbers.below(PROGRAMS);
+                if registered[number] {
+                    __crosscut_unregister(programs[number].descriptor);
+                } else {
+                    // SAFETY: everything it points at was leaked.
+                    unsafe { __crosscut_register(programs[number].descriptor) };
+                }
+                registered[number] = !registered[number];
+            }
+            _ => {
+                let (at, number) = (numbers.below(opened.len()), numbers.below(PROGRAMS));
+                if registered[number] {
+                    step(&mut opened[at], &programs[number], number, &mut numbers);
+                }
+            }
+        }
+        if case % 1000 == 0 {
+            mocks.iter().for_each(Mock::clear_log);
+        }
+    }
+    // In the end all are what the model says.
+    for (number, program) in programs.iter().enumerate() {
+        if !registered[number] {
+            // SAFETY: as above.
+            unsafe { __crosscut_register(program.descriptor) };
+        }
+    }
+    for opened in &opened {
+        for ((number, which), value) in &opened.values {
+            assert_eq!(read(&opened.queue, programs[*number].globals[*which].0), *value);
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_globals_are_registered_and_found_in_little_time() {
+    const GLOBALS: usize = 10_000;
+    let block = vec![0u64; GLOBALS * (size_of::<HostObject>() / 8 + 2)].leak();
+    let start = block.as_mut_ptr().cast::<u8>();
+    start.expose_provenance();
+    let mut globals = Vec::new();
+    for number in 0..GLOBALS {
+        let id = format!("scale::G{number}");
+        globals.push(Global {
+            id: id.clone(),
+            display_name: id.clone(),
+            size: 8,
+            align: 8,
+            properties: global_properties::DEFAULT,
+        });
+        let offset = GLOBALS * size_of::<HostObject>() + 16 * number;
+        let (offset, id) = (i64::try_from(offset).unwrap(), id.leak());
+        let object = HostObject { offset, id: id.as_ptr(), id_length: id.len() as u64 };
+        // SAFETY: the block begins with room for that many objects.
+        unsafe { start.cast::<HostObject>().wrapping_add(number).write(object) };
+    }
+    let last = u32::try_from(GLOBALS - 1).unwrap();
+    let mut bump = kernel(9100, "bump_last", vec![Parameter::Global { index: last }]);
+    (bump.reads, bump.writes) = (vec![last], vec![last]);
+    let image = Image {
+        target: Target::Spirv64,
+        payload: program::spirv(),
+        kernels: vec![bump],
+        globals,
+        spec_constants: vec![],
+        panic_sites: vec![],
+        property_sets: vec![],
+    };
+    let images = encode(&[image]).leak();
+    let descriptor = Box::leak(Box::new(Descriptor {
+        version: DESCRIPTOR_VERSION,
+        images: images.as_ptr(),
+        images_length: images.len() as u64,
+        objects: start.cast_const().cast(),
+        objects_length: GLOBALS as u64,
+    }));
+    let mock = Mock::new();
+    mock.define_kernel("bump_last", |launch| set_word(launch, 0, 0, word(launch, 0, 0) + 1));
+    let queue = program::queue(&device(&mock));
+    let begin = Instant::now();
+    // SAFETY: everything it points at was leaked.
+    unsafe { __crosscut_register(descriptor) };
+    launch(&queue, || 9100, 1, &[]).unwrap();
+    // Unoptimised, on a busy machine; a quadratic way would take minutes.
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+    for number in [0, GLOBALS / 2, GLOBALS - 1] {
+        let address = start.wrapping_add(GLOBALS * size_of::<HostObject>() + 16 * number);
+        // SAFETY: storage and initial bytes lie there, leaked, aligned to 8.
+        let global = unsafe { GlobalHandle::new(address, 8, 8, 0, global_properties::DEFAULT) };
+        let expected = u64::from(number == GLOBALS - 1);
+        assert_eq!(read(&queue, global), [expected]);
+    }
+    __crosscut_unregister(descriptor);
+}
