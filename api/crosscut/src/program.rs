@@ -9,7 +9,7 @@ use crosscut_runtime::{
 };
 
 use crate::kernel::Range;
-use crate::{Buffer, Context, Error, Event, Launch, Result};
+use crate::{Buffer, Context, Error, Event, Launch, Local, Result};
 
 /// A program from SPIR-V that some other compiler made, built for one context.
 ///
@@ -172,11 +172,12 @@ impl Launch<'_> {
 }
 
 /// What may be passed to a kernel of a [`Program`]: `&Buffer<T>` and `&mut Buffer<T>` for addresses of
-/// global memory, numbers, and [`ByValue`] for vectors and structs.
+/// global memory, [`Local`] for those of work-group memory, numbers, and [`ByValue`] for vectors and
+/// structs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a SPIR-V kernel",
     label = "not an argument",
-    note = "pass `&buffer`, `&mut buffer`, a number, `ByValue(value)`, or a tuple of up to twelve of them"
+    note = "pass `&buffer`, `&mut buffer`, `Local::new(n)`, a number, `ByValue(value)`, or a tuple of up to twelve of them"
 )]
 pub trait ProgramArg {
     /// Adds what the runtime must know.
@@ -204,6 +205,16 @@ impl<T: DeviceData> ProgramArg for &mut Buffer<T> {
     {
         let element = size_of::<T>();
         SpirvArgument::Buffer { buffer: self.runtime(), access: Access::Write, element }
+    }
+}
+
+impl<T: DeviceData> ProgramArg for Local<T> {
+    fn argument<'a>(self) -> SpirvArgument<'a>
+    where
+        Self: 'a,
+    {
+        let (element, align) = (size_of::<T>(), align_of::<T>());
+        SpirvArgument::Local { size: self.length().saturating_mul(element), element, align }
     }
 }
 

@@ -106,7 +106,7 @@ fn kernels_run_by_name_with_typed_arguments() {
     let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
     let program = Program::from_spirv(queue.context(), module).unwrap();
     let names: Vec<&str> = program.kernels().collect();
-    assert_eq!(names, ["saxpy", "numbers", "by_value", "table", "sampled"]);
+    assert_eq!(names, ["saxpy", "numbers", "by_value", "table", "group_sums", "sampled"]);
 
     let saxpy = program.kernel("saxpy").unwrap();
     assert_eq!((saxpy.name(), saxpy.arguments()), ("saxpy", 3));
@@ -141,6 +141,32 @@ fn kernels_run_by_name_with_typed_arguments() {
     unsafe { queue.launch().run(&program.kernel("table").unwrap(), [2, 3], (&table, &mut out)) }
         .unwrap();
     assert_eq!(queue.download(&out).unwrap(), [10, 20, 30, 11, 21, 31]);
+}
+
+#[test]
+fn work_groups_have_memory_of_their_own() {
+    let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
+    let program = Program::from_spirv(queue.context(), module).unwrap();
+    let sums = program.kernel("group_sums").unwrap();
+    let x = queue.upload(&[1i32, 2, 3, 4, 10, 20, 30, 40]).unwrap();
+    let mut out = queue.zeroed::<i32>(2).unwrap();
+    let mut run = |range: NdRange<usize>, tile: Local<i32>| {
+        // SAFETY: one element of the tile for each item of a group, where it runs.
+        unsafe { queue.launch().run(&sums, range, (&x, &mut out, tile)) }
+    };
+    run(NdRange::new(8, 4), Local::new(4)).unwrap();
+    let too_much = run(NdRange::new(8, 4), Local::new(1 << 30)).unwrap_err();
+    assert!(too_much.to_string().contains("bytes of local memory"), "{too_much}");
+    let uneven = run(NdRange::new(8, 3), Local::new(4)).unwrap_err();
+    assert!(uneven.to_string().contains("do not divide it"), "{uneven}");
+    assert_eq!(queue.download(&out).unwrap(), [10, 100]);
+    // SAFETY: nothing runs.
+    let plain = unsafe { queue.launch().run(&sums, 8, (&x, &mut out, Local::<i32>::new(4))) };
+    assert!(plain.unwrap_err().to_string().contains("no work-groups"));
+    let range = NdRange::new(8, 4);
+    // SAFETY: nothing runs.
+    let wrong = unsafe { queue.launch().run(&sums, range, (&x, &mut out, Local::<u16>::new(4))) };
+    assert!(wrong.unwrap_err().to_string().contains("not work-group memory of 2-byte elements"));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, Argument, CodeForm, Extent};
@@ -17,7 +18,7 @@ use crate::command::{Access, Outcome};
 use crate::context::Context;
 use crate::event::Event;
 use crate::groups;
-use crate::launch::check_size;
+use crate::launch::{Binding, Source, check_size};
 use crate::memory::{Allocation, Buffer};
 use crate::queue::Queue;
 use crate::{Error, ErrorKind, requirement};
@@ -62,6 +63,15 @@ pub enum SpirvArgument<'a> {
         access: Access,
         /// The bytes of one element.
         element: usize,
+    },
+    /// Memory of each work-group.
+    Local {
+        /// Its bytes.
+        size: usize,
+        /// The bytes of one element.
+        element: usize,
+        /// The alignment of its elements.
+        align: usize,
     },
     /// A value.
     Value {
@@ -256,7 +266,11 @@ fn fits(parameter: &KernelParameter, argument: &SpirvArgument<'_>) -> bool {
             size == bytes.len() as u64 && kind == *given
         }
         // Bytes and what is not known are anything's.
-        (&KernelParameter::Global { element: 0 | 1, .. }, SpirvArgument::Buffer { .. }) => true,
+        (&KernelParameter::Global { element: 0 | 1, .. }, SpirvArgument::Buffer { .. })
+        | (&KernelParameter::Local { element: 0 | 1 }, SpirvArgument::Local { .. }) => true,
+        (&KernelParameter::Local { element }, SpirvArgument::Local { element: given, .. }) => {
+            *given > 0 && (*given as u64).is_multiple_of(element)
+        }
         (
             &KernelParameter::Global { element, .. },
             SpirvArgument::Buffer { element: given, .. },
@@ -278,7 +292,10 @@ fn describe(parameter: &KernelParameter) -> String {
         }
         KernelParameter::Global { element: 0, .. } => "a buffer".to_owned(),
         KernelParameter::Global { element, .. } => format!("a buffer of {element}-byte elements"),
-        KernelParameter::Local { .. } => "work-group memory".to_owned(),
+        KernelParameter::Local { element: 0 } => "work-group memory".to_owned(),
+        KernelParameter::Local { element } => {
+            format!("work-group memory of {element}-byte elements")
+        }
         KernelParameter::Other(what) => what.to_owned(),
     }
 }
@@ -286,10 +303,27 @@ fn describe(parameter: &KernelParameter) -> String {
 fn given(argument: &SpirvArgument<'_>) -> String {
     match argument {
         SpirvArgument::Buffer { element, .. } => format!("a buffer of {element}-byte elements"),
+        SpirvArgument::Local { element, .. } => {
+            format!("work-group memory of {element}-byte elements")
+        }
         SpirvArgument::Value { bytes, kind } => {
             describe(&KernelParameter::Value { size: bytes.len() as u64, kind: *kind })
         }
     }
+}
+
+/// The work-group memory among the arguments, as launches of this program's kernels describe it.
+fn local_bindings(arguments: &[SpirvArgument<'_>]) -> Vec<Binding<'static>> {
+    let local = |argument: &SpirvArgument<'_>| match *argument {
+        SpirvArgument::Local { size, element, align } => Some(Binding {
+            source: Source::Local { size },
+            access: Access::Write,
+            length: size.checked_div(element).unwrap_or(0),
+            align,
+        }),
+        _ => None,
+    };
+    arguments.iter().filter_map(local).collect()
 }
 
 impl Queue {
@@ -313,13 +347,17 @@ impl Queue {
         let context = self.context();
         context.owns(&kernel.0.context, "the kernel")?;
         check_size(extent.size)?;
-        groups::check(self.context().device(), &extent, &[])?;
         kernel.check(arguments)?;
+        groups::check(context.device(), &extent, &local_bindings(arguments))?;
         let mut uses: Vec<(&Arc<Allocation>, Access)> = Vec::new();
         let mut passed = Vec::with_capacity(arguments.len());
         for argument in arguments {
             passed.push(match argument {
                 SpirvArgument::Value { bytes, .. } => Argument::Value(bytes),
+                SpirvArgument::Local { size, .. } => {
+                    // There is always an address, so at least one byte.
+                    Argument::Local(NonZeroUsize::new(*size).unwrap_or(NonZeroUsize::MIN))
+                }
                 SpirvArgument::Buffer { buffer, access, .. } => {
                     context.owns(buffer.context(), "a buffer among the arguments")?;
                     let Some(allocation) = buffer.allocation() else {

@@ -176,6 +176,28 @@ fn the_length_of_a_loop_is_a_constant() {
 }
 
 #[test]
+fn work_groups_read_constants_on_both_sides_of_a_barrier() {
+    static SCALE: SpecConstant<u32> = SpecConstant::new(1);
+    fn turn(launch: Launch<'_>, x: &Buffer<u32>, y: &mut Buffer<u32>) -> Result<Event> {
+        launch.parallel_for(NdRange::new(8, 4), (x, y, Local::new(4)), |item, (x, y, mut tile)| {
+            let tile = tile.share(&item, SCALE.get() * x[item.global()]);
+            *y = tile[3 - item.local()] + SCALE.get();
+        })
+    }
+    let answers = agree(|queue| {
+        let x = queue.upload(&[1u32, 2, 3, 4, 5, 6, 7, 8])?;
+        let mut y = queue.zeroed::<u32>(8)?;
+        turn(queue.launch(), &x, &mut y)?;
+        let mut answers = queue.download(&y)?;
+        turn(queue.launch().with(&SCALE, 10), &x, &mut y)?;
+        answers.extend(queue.download(&y)?);
+        Ok(answers)
+    });
+    assert_eq!(answers[..8], [5, 4, 3, 2, 9, 8, 7, 6]);
+    assert_eq!(answers[8..], [50, 40, 30, 20, 90, 80, 70, 60]);
+}
+
+#[test]
 fn a_panic_with_a_constant_in_it_is_told() {
     static LIMIT: SpecConstant<usize> = SpecConstant::new(100);
     fn check(launch: Launch<'_>, x: &Buffer<u32>) -> Result<Event> {

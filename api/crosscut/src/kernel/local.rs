@@ -37,6 +37,10 @@ impl<T: DeviceData> Local<T> {
     pub const fn new(length: usize) -> Self {
         Self { length, elements: PhantomData }
     }
+
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
 }
 
 impl<T> Clone for Local<T> {

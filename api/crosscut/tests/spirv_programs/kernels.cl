@@ -22,4 +22,16 @@ kernel void table(constant int *t, global int *out) {
   out[y * get_global_size(0) + x] = t[x] * 10 + (int)y;
 }
 
+kernel void group_sums(global const int *x, global int *out, local int *tile) {
+  size_t at = get_local_id(0);
+  tile[at] = x[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (at == 0) {
+    int sum = 0;
+    for (size_t i = 0; i < get_local_size(0); i++)
+      sum += tile[i];
+    out[get_group_id(0)] = sum;
+  }
+}
+
 kernel void sampled(sampler_t s, global int *out) { out[0] = 1; }
