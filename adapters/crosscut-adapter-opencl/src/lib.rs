@@ -1,10 +1,10 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and four of its own: `query`,
-//! which asks what a device is, `arguments`, which sets those that changed, `callback`, by which the
-//! driver calls us, and `exit`, which keeps the driver from being called once the process has begun to
-//! end.
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and six of its own: `query`,
+//! which asks what a device is, `partition`, which cuts it, `arguments`, which sets those that changed,
+//! `callback`, by which the driver calls us, `rest`, which keeps queues a while before they are
+//! released, and `exit`, which keeps the driver from being called once the process has begun to end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
@@ -32,6 +32,7 @@ mod partition;
 mod program;
 mod query;
 mod queue;
+mod rest;
 mod sys;
 
 use std::sync::Arc;

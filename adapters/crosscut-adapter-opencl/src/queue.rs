@@ -15,6 +15,7 @@ use crate::event::{ClEvent, WaitList};
 use crate::exit;
 use crate::memory::{ClMemory, Place};
 use crate::program::ClKernel;
+use crate::rest;
 use crate::sys::{self, Handle};
 
 /// Commands return before they have run.
@@ -50,6 +51,7 @@ impl ClQueue {
         if options.profiling {
             flags |= sys::CL_QUEUE_PROFILING_ENABLE;
         }
+        rest::release_rested();
         let (device, mut status) = (context.id, 0);
         let (call, raw) = if let Some(create) = context.api.clCreateCommandQueueWithProperties {
             let properties = [sys::CL_QUEUE_PROPERTIES, flags, 0];
@@ -357,6 +359,12 @@ impl Queue for ClQueue {
 
 impl Drop for ClQueue {
     fn drop(&mut self) {
+        if self.in_order.is_none()
+            && let Ok(last) = self.barrier(&[])
+        {
+            rest::lay_down(&self.context, self.raw, last);
+            return;
+        }
         if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that creating the queue gave. What was submitted
             // still runs.

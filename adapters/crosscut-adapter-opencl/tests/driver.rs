@@ -6,7 +6,7 @@ mod device;
 
 use crosscut_adapter_api::{
     Adapter, Argument, CodeForm, DriverErrorKind, Extent, Feature, Features, MemoryKind,
-    QueueOptions,
+    QueueOptions, QueueOrder,
 };
 use crosscut_adapter_opencl::OpenCl;
 use device::{bytes, devices, kernels};
@@ -233,5 +233,25 @@ fn bytes_that_are_no_program_are_refused_and_the_context_stays_usable() {
             assert!(refusal.call.starts_with("cl") && refusal.code != 0, "{refusal}");
         }
         context.build(CodeForm::Spirv64, kernels()).unwrap();
+    }
+}
+
+#[test]
+fn queues_out_of_order_may_be_dropped_as_soon_as_their_commands_complete() {
+    for device in devices() {
+        for round in 0..200 {
+            let context = device.create_context().unwrap();
+            let options = QueueOptions { order: QueueOrder::OutOfOrder, ..QueueOptions::default() };
+            let queue = context.create_queue(&options).unwrap();
+            let memory = context.allocate(MemoryKind::Device, bytes(1 << 19), 64).unwrap();
+            let fill = |value: u8| {
+                // SAFETY: the memory lives until the wait below.
+                unsafe { queue.fill(&*memory, 0, &[value], bytes(1 << 19), &[]) }.unwrap()
+            };
+            let events: Vec<_> = (0..8).map(|_| fill(round as u8)).collect();
+            // Seen by nobody: what completes last may still be on its way out when the queue goes.
+            queue.barrier(&[]).unwrap().wait().unwrap();
+            drop(events);
+        }
     }
 }

@@ -11,8 +11,8 @@ pub trait Partitionable {
     /// work of its own; parts may be cut again, and the whole stays usable.
     ///
     /// The runtime asks only in ways that are among the [features](crate::DeviceInfo::features), for
-    /// no more compute units than there are and no more parts than
-    /// [`Limits::sub_devices`](crate::Limits::sub_devices).
+    /// no more compute units than there are, no more parts than
+    /// [`Limits::sub_devices`](crate::Limits::sub_devices), and at least two equal ones.
     ///
     /// # Errors
     /// The driver's refusal.

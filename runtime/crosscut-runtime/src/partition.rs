@@ -12,7 +12,8 @@ impl Device {
     /// belongs to none; the whole stays usable beside its parts.
     ///
     /// # Errors
-    /// The device cannot be cut that way, `units` is 0 or more than there are; the driver's refusal.
+    /// The device cannot be cut that way, `units` is 0 or more than half of what there is; the driver's
+    /// refusal.
     pub fn partition_equally(&self, units: u32) -> Result<Vec<Self>, Error> {
         let units = NonZeroU32::new(units).ok_or_else(no_units)?;
         self.partition(Partition::Equally(units), Feature::PartitionEqually)
@@ -43,9 +44,14 @@ impl Device {
         };
         let parts = way.units(info.compute_units);
         let total: u64 = parts.iter().map(|units| u64::from(units.get())).sum();
-        if parts.is_empty() || total > u64::from(info.compute_units) {
+        // Drivers refuse to cut a device into one equal part.
+        let too_few = matches!(way, Partition::Equally(_)) && parts.len() < 2;
+        if too_few || total > u64::from(info.compute_units) {
             return Err(Error::invalid(
-                format!("{self} has {} compute units, which are not enough", info.compute_units),
+                format!(
+                    "{self} has {} compute units, which are not enough for these parts",
+                    info.compute_units
+                ),
                 "ask for fewer",
             ));
         }

@@ -69,6 +69,7 @@ fn what_cannot_be_cut_is_refused_before_a_driver_is_asked() {
     };
     refused(device.partition_equally(0), "at least one compute unit");
     refused(device.partition_equally(5), "has 4 compute units");
+    refused(device.partition_equally(3), "not enough for these parts");
     refused(device.partition_by_counts(&[]), "at least one compute unit");
     refused(device.partition_by_counts(&[1, 0]), "at least one compute unit");
     refused(device.partition_by_counts(&[3, 2]), "has 4 compute units");

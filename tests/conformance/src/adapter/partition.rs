@@ -27,7 +27,7 @@ fn singles(device: &TestDevice) -> Result<Vec<TestDevice>, String> {
 
 fn equal_parts(device: &TestDevice) -> Result<(), String> {
     let whole = device.info().compute_units;
-    for units in 1..=whole.min(4) {
+    for units in 1..=whole / 2 {
         let units = NonZeroU32::new(units).unwrap_or(ONE);
         if (whole / units) as usize > device.info().limits.sub_devices {
             continue;
