@@ -121,6 +121,20 @@ pub extern "C" fn __crosscut_spec_constant(
     only_on_a_device("__crosscut_spec_constant")
 }
 
+/// Begins the atomics of a scope: 1 work-group, 2 device, 3 system.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_scope_begin(_scope: u32) {
+    only_on_a_device("__crosscut_scope_begin")
+}
+
+/// Ends the atomics of the scope that was begun last.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_scope_end() {
+    only_on_a_device("__crosscut_scope_end")
+}
+
 /// Every item of the work-group waits for the others here.
 #[unsafe(no_mangle)]
 #[inline(never)]

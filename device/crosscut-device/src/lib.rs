@@ -6,6 +6,7 @@
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
 //! - [`AtomicF32`] and [`AtomicF64`]: floating-point numbers that kernels share.
 //! - [`NdItem`] and [`Tile`]: an item of a work-group, and memory that its items share.
+//! - [`in_scope`]: who must see atomics and fences.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
 //! - [`Symbol`]: a value of the host and one of each device.
 //! - [`property`]: what host and device may do with a global, by type.
@@ -22,6 +23,7 @@ mod nd;
 pub mod place;
 mod pointer;
 pub mod property;
+mod scope;
 mod side;
 mod spec_constant;
 mod symbol;
@@ -32,6 +34,7 @@ pub use float::{AtomicF32, AtomicF64};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};
 pub use nd::{Groups, Index, Members, NdItem, Waiter};
 pub use pointer::DevicePtr;
+pub use scope::{Scope, in_scope};
 pub use side::on_device;
 pub use spec_constant::{SpecConstant, SpecValue};
 pub use symbol::{Constant, Global, Space, Symbol};

@@ -52,6 +52,13 @@ pub const GLOBAL_ADDRESS: &str = "__crosscut_global_address";
 /// is what they are where nobody sets it. All four are constants once optimised.
 pub const SPEC_CONSTANT: &str = "__crosscut_spec_constant";
 
+/// `void (uint32_t scope)`: atomics from here on have this scope: 1 work-group, 2 device, 3 system. A scope
+/// that is not a constant once optimised counts as 3.
+pub const SCOPE_BEGIN: &str = "__crosscut_scope_begin";
+
+/// `void (void)`: the scope that was begun last ends.
+pub const SCOPE_END: &str = "__crosscut_scope_end";
+
 /// `void (void)`: every item of the work-group waits for the others here.
 pub const BARRIER: &str = "__crosscut_barrier";
 
@@ -75,5 +82,7 @@ pub const FUNCTIONS: &[&str] = &[
     LOCAL_ADDRESS,
     GLOBAL_ADDRESS,
     SPEC_CONSTANT,
+    SCOPE_BEGIN,
+    SCOPE_END,
     BARRIER,
 ];

@@ -18,8 +18,8 @@ use crate::names;
 use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
-    aggregates, arrivals, constants, division, integers, legalise, masks, records, scope, sets,
-    sites, spaces, tables,
+    aggregates, arrivals, constants, division, integers, legalise, masks, memory_scopes, records,
+    scope, sets, sites, spaces, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -212,6 +212,8 @@ impl Lowering<'_> {
         let mut ir = module.only(&[&symbol]);
         sites::run(&mut ir, &symbol, &mut shared.panic_sites);
         self.dump.write("sites", Some(name), || ir.print());
+        memory_scopes::run(&mut ir, &symbol);
+        self.dump.write("memory-scopes", Some(name), || ir.print());
         constants::run(&mut ir, &symbol, &mut shared.spec_constants);
         self.dump.write("constants", Some(name), || ir.print());
         tables::run(&mut ir, &symbol, &shared.used)
@@ -338,6 +340,7 @@ impl Lowering<'_> {
             reason: format!("it needs {reason}"),
         })?;
         division::run(&mut ir);
+        memory_scopes::finish(&mut ir);
         scope::internalise(&mut ir, used);
         let symbols: Vec<String> = kernels.iter().map(|name| format!("@{name}")).collect();
         let ir = ir.only(&symbols.iter().map(String::as_str).collect::<Vec<_>>());

@@ -138,6 +138,39 @@ fn fences_order_one_items_own_accesses() {
 }
 
 #[test]
+fn of_every_scope() {
+    use crosscut::{AtomicF32, Scope, in_scope};
+    let found = agree(|queue| {
+        let (cells, sum) = (queue.zeroed::<AtomicU32>(4)?, queue.zeroed::<AtomicF32>(1)?);
+        let narrow = queue.zeroed::<AtomicU8>(1)?;
+        queue.parallel_for(ITEMS, (&cells, &sum, &narrow), |i, (cells, sum, narrow)| {
+            let n = i as u32;
+            in_scope(Scope::Device, || cells[0].fetch_add(n, Relaxed));
+            let before = in_scope(Scope::System, || {
+                fence(AcqRel);
+                narrow[0].fetch_or(1, Relaxed);
+                in_scope(Scope::Device, || sum[0].fetch_add(1.0, Relaxed));
+                if n % 2 == 0 { cells[1].fetch_max(n, SeqCst) } else { cells[1].load(Acquire) }
+            });
+            // One item: whatever the scope, it sees its own work.
+            if i == 0 {
+                in_scope(Scope::WorkGroup, || cells[2].store(7, Release));
+                in_scope(Scope::WorkGroup, || fence(SeqCst));
+                let seen = in_scope(Scope::WorkGroup, || cells[2].swap(8, AcqRel));
+                cells[3].store(seen + u32::from(before > n), Relaxed);
+            }
+        })?;
+        let mut found = queue.download(&cells)?;
+        // The one thing that depends on the order of items.
+        found[3] = u32::from(found[3] == 7 || found[3] == 8);
+        found.push(queue.download(&sum)?[0] as u32);
+        found.push(queue.download(&narrow)?[0].into());
+        Ok(found)
+    });
+    assert_eq!(found, [499_500, 998, 8, 1, 1000, 1]);
+}
+
+#[test]
 fn atomics_of_a_single_item_are_plain_memory() {
     use core::sync::atomic::AtomicBool;
     map(&[3u32, 4, 5], |n| {

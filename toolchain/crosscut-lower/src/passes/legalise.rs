@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{library, narrow};
+use super::{library, memory_scopes, narrow};
 use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
 /// Intrinsics that are there only for the optimiser.
@@ -128,16 +128,7 @@ fn atomic(line: &str, instruction: &Instruction<'_>) -> String {
     if let Some(call) = narrow::call(instruction) {
         return call;
     }
-    if line.contains("syncscope(") {
-        return line.to_owned();
-    }
-    let ordering = tokens(line).find(|token| {
-        matches!(token.1, "unordered" | "monotonic" | "acquire" | "release" | "acq_rel" | "seq_cst")
-    });
-    match ordering {
-        Some((at, _)) => format!("{}syncscope(\"device\") {}", &line[..at], &line[at..]),
-        None => line.to_owned(),
-    }
+    memory_scopes::scoped(line, "device")
 }
 
 /// A 128-bit operation that is too long to be split in place, as a call.

@@ -12,6 +12,7 @@ pub(crate) mod integers;
 pub(crate) mod legalise;
 pub(crate) mod library;
 pub(crate) mod masks;
+pub(crate) mod memory_scopes;
 pub(crate) mod narrow;
 pub(crate) mod outline;
 pub(crate) mod panics;
@@ -37,6 +38,10 @@ pub const PASSES: &[(&str, &str)] = &[
     (
         "sites",
         "after optimise, because places and texts of panics are constants only then; before spaces, which hides them behind casts",
+    ),
+    (
+        "memory-scopes",
+        "after optimise, which folds the scope to a constant; before the next one, for which the hooks are in the way",
     ),
     (
         "constants",

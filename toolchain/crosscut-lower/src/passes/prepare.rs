@@ -44,6 +44,9 @@ const HOOK_DECLARATIONS: &[(&str, &str)] = &[
         hooks::SPEC_CONSTANT,
         "declare noundef i64 @{}(ptr, i64, i32, i64) nomerge nounwind willreturn memory(none)",
     ),
+    // Atomics may not move across these, so they touch memory, and stay where they are.
+    (hooks::SCOPE_BEGIN, "declare void @{}(i32) nomerge nounwind willreturn"),
+    (hooks::SCOPE_END, "declare void @{}() nomerge nounwind willreturn"),
     (hooks::BARRIER, "declare void @{}() convergent nounwind willreturn"),
 ];
 
