@@ -4,6 +4,8 @@
 
 use crosscut::prelude::*;
 
+static SCALE: SpecConstant<f32> = SpecConstant::new(1.0); // folded when the device compiles the kernel
+
 fn main() -> crosscut::Result<()> {
     const N: usize = 256;
     const T: usize = 16;
@@ -11,11 +13,10 @@ fn main() -> crosscut::Result<()> {
     let a = queue.upload(&vec![1.0f32; N * N])?;
     let b = queue.upload(&vec![2.0f32; N * N])?;
     let mut c = queue.zeroed::<f32>(N * N)?;
-    let scale = 0.5;
-    queue.parallel_for(
+    queue.launch().with(&SCALE, 0.5).parallel_for(
         NdRange::new([N, N], [T, T]),
         (&a, &b, &mut c, Local::new(T * T), Local::new(T * T)),
-        move |item, (a, b, c, mut tile_a, mut tile_b)| {
+        |item, (a, b, c, mut tile_a, mut tile_b)| {
             let ([y, x], [ly, lx]) = (item.global(), item.local());
             let mut sum = 0.0;
             for t in 0..N / T {
@@ -25,7 +26,7 @@ fn main() -> crosscut::Result<()> {
                     sum += tile_a[ly * T + k] * tile_b[k * T + lx];
                 }
             }
-            *c = scale * sum;
+            *c = SCALE.get() * sum;
         },
     )?;
     assert!(queue.download(&c)?.iter().all(|&v| v == N as f32));
