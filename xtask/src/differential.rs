@@ -4,7 +4,7 @@ use crate::checkout::{cargo, run as run_command};
 use crate::{Result, setup};
 
 /// The kernels of `cargo xtask test`: always the same, and few enough for every change.
-pub(crate) const FIXED: [&str; 4] = ["--kernels", "24", "--seed", "3"];
+pub(crate) const FIXED: [&str; 4] = ["--kernels", "24", "--seed", "2"];
 
 pub(crate) fn run(arguments: &[String]) -> Result {
     setup::run()?;
