@@ -9,6 +9,7 @@
 //! `fence syncscope("workgroup") acquire`.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crosscut_image::hooks;
 
@@ -103,8 +104,8 @@ fn states(function: &Item) -> BTreeMap<String, Open> {
             let words: Vec<&str> = tokens(line).map(|token| token.1).collect();
             for pair in words.windows(2).filter(|pair| pair[0] == "label") {
                 let target = pair[1].trim_start_matches('%').to_owned();
-                if !states.contains_key(&target) {
-                    states.insert(target, open.clone());
+                if let Entry::Vacant(entry) = states.entry(target) {
+                    entry.insert(open.clone());
                     changed = true;
                 }
             }
