@@ -60,8 +60,7 @@ impl Memory for HostMemory {
     }
 
     fn host_address(&self) -> Option<NonNull<u8>> {
-        let visible =
-            self.kind == MemoryKind::HostVisible && self.engine.memory == MockMemory::Unified;
+        let visible = self.kind != MemoryKind::Device && self.engine.memory == MockMemory::Unified;
         visible.then_some(self.first)
     }
 

@@ -132,8 +132,16 @@ fn allocate_usm(
     size: NonZeroUsize,
     align: usize,
 ) -> Result<Place, DriverError> {
-    let on_host = kind == MemoryKind::HostVisible && context.usm_on_host;
-    let call = if on_host { "clHostMemAllocINTEL" } else { "clDeviceMemAllocINTEL" };
+    let kind = match kind {
+        MemoryKind::HostVisible if context.usm_on_host => MemoryKind::Host,
+        MemoryKind::HostVisible => MemoryKind::Device,
+        kind => kind,
+    };
+    let call = match kind {
+        MemoryKind::Host => "clHostMemAllocINTEL",
+        MemoryKind::Shared => "clSharedMemAllocINTEL",
+        _ => "clDeviceMemAllocINTEL",
+    };
     // Beyond what drivers grant, ask for more bytes and begin at the first that is aligned.
     let slack = if align > LARGEST_USM_ALIGNMENT { align } else { 0 };
     let Some(bytes) = size.get().checked_add(slack) else {
@@ -142,22 +150,18 @@ fn allocate_usm(
     let driver_align = align.clamp(LEAST_USM_ALIGNMENT, LARGEST_USM_ALIGNMENT) as u32;
     let mut status = 0;
     let none = std::ptr::null();
-    let allocation = if on_host {
+    let allocation = if kind == MemoryKind::Host {
         // SAFETY: the context is alive, there are no properties, `status` is writable.
         unsafe { (usm.host_mem_alloc)(context.raw, none, bytes, driver_align, &raw mut status) }
     } else {
+        let allocate = match kind {
+            MemoryKind::Shared => usm.shared_mem_alloc,
+            _ => usm.device_mem_alloc,
+        };
         // SAFETY: the same, and the device is the context's.
-        unsafe {
-            (usm.device_mem_alloc)(
-                context.raw,
-                context.id,
-                none,
-                bytes,
-                driver_align,
-                &raw mut status,
-            )
-        }
+        unsafe { allocate(context.raw, context.id, none, bytes, driver_align, &raw mut status) }
     };
+    let on_host = kind != MemoryKind::Device;
     check(call, status)?;
     let Some(allocation) = NonNull::new(allocation) else {
         return Err(error(call, sys::CL_MEM_OBJECT_ALLOCATION_FAILURE));
@@ -191,6 +195,9 @@ fn allocate_object(
     let flags = match kind {
         MemoryKind::Device => sys::CL_MEM_READ_WRITE,
         MemoryKind::HostVisible => sys::CL_MEM_READ_WRITE | sys::CL_MEM_ALLOC_HOST_PTR,
+        MemoryKind::Host | MemoryKind::Shared => {
+            unreachable!("the runtime asks for unified shared memory where there is some")
+        }
     };
     let mut status = 0;
     // SAFETY: the context is alive, no host pointer is given, `status` is writable.

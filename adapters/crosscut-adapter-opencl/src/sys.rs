@@ -255,6 +255,7 @@ type EnqueueMemcpy = unsafe extern "system" fn(
 pub(crate) struct Usm {
     pub(crate) host_mem_alloc: MemAlloc,
     pub(crate) device_mem_alloc: DeviceMemAlloc,
+    pub(crate) shared_mem_alloc: DeviceMemAlloc,
     pub(crate) mem_blocking_free: MemFree,
     pub(crate) set_kernel_arg_mem_pointer: SetKernelArgMemPointer,
     pub(crate) enqueue_mem_fill: EnqueueMemFill,
@@ -292,6 +293,8 @@ impl Usm {
             host_mem_alloc: unsafe { extension(api, platform, c"clHostMemAllocINTEL") }?,
             // SAFETY: see above.
             device_mem_alloc: unsafe { extension(api, platform, c"clDeviceMemAllocINTEL") }?,
+            // SAFETY: see above.
+            shared_mem_alloc: unsafe { extension(api, platform, c"clSharedMemAllocINTEL") }?,
             // SAFETY: see above.
             mem_blocking_free: unsafe { extension(api, platform, c"clMemBlockingFreeINTEL") }?,
             // SAFETY: see above.

@@ -233,7 +233,7 @@ impl Queue {
     }
 }
 
-fn equal(source: usize, target: usize) -> Result<()> {
+pub(crate) fn equal(source: usize, target: usize) -> Result<()> {
     if source == target {
         return Ok(());
     }

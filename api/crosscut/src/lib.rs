@@ -94,11 +94,13 @@ mod kernel;
 mod launch;
 mod program;
 mod queue;
+mod scope;
 mod slice;
 mod snapshot;
 mod specialize;
 mod symbol;
 mod tasks;
+pub mod usm;
 
 pub use buffer::Buffer;
 pub use builder::QueueBuilder;
@@ -122,7 +124,9 @@ pub use program::{
     ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, SpecNumber,
 };
 pub use queue::Queue;
+pub use scope::CopyScope;
 pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
+pub use usm::{Usm, UsmPtr};
 
 pub use crosscut_device::property;
 pub use crosscut_runtime::Snapshot;

@@ -122,6 +122,12 @@ pub enum MemoryKind {
     Device,
     /// Wherever host and device both reach it; [`Memory::host_address`] is set if the driver can.
     HostVisible,
+    /// In the host's memory, at one address for host and device. Asked for only where the device has
+    /// [`Feature::UsmHost`].
+    Host,
+    /// Moving between host and device as they use it, at one address for both. Asked for only where
+    /// the device has [`Feature::UsmShared`].
+    Shared,
 }
 
 /// An allocation. Dropping it frees it; the runtime has waited for every command that uses it.

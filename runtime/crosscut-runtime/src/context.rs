@@ -12,6 +12,7 @@ use crate::global::Globals;
 use crate::memory::{Allocation, allocate};
 use crate::program::Kernels;
 use crate::record::Records;
+use crate::usm::Allocations;
 use crate::{Error, ErrorKind, trace};
 
 /// A device opened. Copies are the same context.
@@ -24,6 +25,7 @@ pub(crate) struct Inner {
     pub(crate) kernels: Kernels,
     pub(crate) records: Records,
     spare: OnceLock<Arc<Allocation>>,
+    pub(crate) usm: Allocations,
     /// A number that no other context ever has.
     pub(crate) number: u64,
     /// Held from looking up whom a command waits for until it is noted where others look.
@@ -51,6 +53,7 @@ impl Context {
             kernels: Kernels::default(),
             records: Records::default(),
             spare: OnceLock::new(),
+            usm: Allocations::default(),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             submit: Mutex::new(()),
             native_lock: RwLock::new(()),

@@ -18,6 +18,25 @@ const LONGEST_PATTERN: usize = 128;
 /// What goes through the host between two contexts goes in pieces of so many bytes.
 const STAGE: usize = 4 << 20;
 
+/// A copy to the host on its way.
+pub struct Reading {
+    /// The copy.
+    pub event: Event,
+    /// What it copies was written by this.
+    writer: Option<Arc<Command>>,
+}
+
+impl Reading {
+    /// Blocks until it has ended, and tells of a panic of the kernel that wrote what it copies.
+    ///
+    /// # Errors
+    /// The copy failed, or the kernel panicked.
+    pub fn wait(&self) -> Result<(), Error> {
+        self.event.wait()?;
+        self.writer.as_ref().map_or(Ok(()), |writer| writer.wait_and_tell())
+    }
+}
+
 impl Queue {
     /// Copies `source` to a region and waits for it.
     ///
@@ -120,10 +139,11 @@ impl Queue {
         target: *mut u8,
         atomic_width: usize,
         after: &[Event],
-    ) -> Result<Event, Error> {
+    ) -> Result<Reading, Error> {
+        let writer = source.bytes().and_then(|bytes| bytes.allocation.uses().last_write());
         // SAFETY: passed on.
         let command = unsafe { self.begin_read(source, target, atomic_width, after) }?;
-        Ok(command.map_or_else(Event::nothing, Event::of))
+        Ok(Reading { event: command.map_or_else(Event::nothing, Event::of), writer })
     }
 
     /// # Safety

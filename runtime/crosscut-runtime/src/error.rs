@@ -35,6 +35,8 @@ pub enum ErrorKind {
     Panic,
     /// The device cannot run this kernel.
     KernelNotSupported,
+    /// The device has not what is asked for: a kind of memory, for one.
+    FeatureNotSupported,
     /// The device is gone or a command on it failed.
     DeviceLost,
     /// The driver refused a call for another reason.

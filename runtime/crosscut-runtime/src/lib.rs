@@ -51,6 +51,7 @@ mod snapshot;
 mod specialization;
 mod spirv_program;
 mod trace;
+mod usm;
 pub mod work_group;
 mod worker;
 
@@ -58,6 +59,7 @@ pub use bundle::{Bundle, BundledKernel};
 pub use cache::ProgramCache;
 pub use command::Access;
 pub use context::Context;
+pub use copy::Reading;
 pub use crosscut_adapter_api::{
     Absence, Backend, CodeForm, DeviceInfo, DeviceKind, Extent, Feature, Features, Limits,
     NativeEntry, NativeLaunch, NativePanic, Slot,
@@ -77,3 +79,4 @@ pub use registry::{__crosscut_register, __crosscut_unregister};
 pub use snapshot::{GlobalLayout, Snapshot};
 pub use specialization::Specialization;
 pub use spirv_program::{SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind};
+pub use usm::{UsmKind, UsmPointer};

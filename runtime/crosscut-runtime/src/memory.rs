@@ -62,6 +62,11 @@ impl Buffer {
         Ok(Self { context: context.clone(), allocation })
     }
 
+    /// Memory that somebody else allocated in this context.
+    pub(crate) fn over(context: &Context, allocation: Option<Arc<Allocation>>) -> Self {
+        Self { context: context.clone(), allocation }
+    }
+
     /// The context it belongs to.
     #[must_use]
     pub fn context(&self) -> &Context {

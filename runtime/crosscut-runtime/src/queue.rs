@@ -154,7 +154,10 @@ impl Queue {
     }
 
     /// Tells of the first failure that nobody has been told of. Later ones stay for the next call.
-    pub(crate) fn settle_pending(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// That failure.
+    pub fn settle_pending(&self) -> Result<(), Error> {
         self.pending.tell()
     }
 }

@@ -24,6 +24,7 @@ pub enum Once {}
 /// | `()` | `()` | `()` |
 /// | `&Buffer<T>` | `&[T]` | `&[T]` |
 /// | `&mut Buffer<T>` | `&mut T`, this item's own | `&mut [T]` |
+/// | `&Usm<T, _>`, `&mut Usm<T, _>` | as a buffer | as a buffer |
 /// | `&Buffer<T, 2>`, `&Buffer<T, 3>` | [`Grid`](crate::Grid) | [`Grid`](crate::Grid) |
 /// | `&mut Buffer<T, 2>`, `&mut Buffer<T, 3>` | `&mut T`, this item's own | [`GridMut`](crate::GridMut) |
 /// | `buffer.slice(a..b)?` | `&[T]` | `&[T]` |

@@ -3,6 +3,7 @@
 use crosscut_device::DeviceData;
 
 use super::argument::{Bindings, KernelArg, Once, PerItem, Slice, Written};
+use crate::usm::{Kind, Usm};
 use crate::{Buffer, BufferSlice, BufferSliceMut, DeviceSlice as _, DeviceSliceMut as _, Result};
 
 macro_rules! lent {
@@ -24,6 +25,9 @@ lent! {
     [K, T: DeviceData] &Buffer<T>, K, Slice<T>, as_slice, BufferSlice;
     [T: DeviceData] &mut Buffer<T>, PerItem, Written<T>, as_slice_mut, BufferSliceMut;
     [T: DeviceData] &mut Buffer<T>, Once, Written<T>, as_slice_mut, BufferSliceMut;
+    [K, T: DeviceData, U: Kind] &Usm<T, U>, K, Slice<T>, as_slice, BufferSlice;
+    [T: DeviceData, U: Kind] &mut Usm<T, U>, PerItem, Written<T>, as_slice_mut, BufferSliceMut;
+    [T: DeviceData, U: Kind] &mut Usm<T, U>, Once, Written<T>, as_slice_mut, BufferSliceMut;
     [K, T: DeviceData] &BufferSlice<'_, T>, K, Slice<T>, as_slice, BufferSlice;
     [K, T: DeviceData] &BufferSliceMut<'_, T>, K, Slice<T>, as_slice, BufferSlice;
     [T: DeviceData] &mut BufferSliceMut<'_, T>, PerItem, Written<T>, as_slice_mut, BufferSliceMut;

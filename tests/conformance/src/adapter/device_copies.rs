@@ -21,7 +21,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
 ];
 
 /// Copies and waits; the borrows outlive the wait.
-fn copy(
+pub(super) fn copy(
     bench: &Bench,
     (target, to): (&Arc<dyn Memory>, usize),
     (source, from): (&Arc<dyn Memory>, usize),

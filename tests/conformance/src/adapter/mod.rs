@@ -12,6 +12,7 @@ mod ordering;
 mod partition;
 mod refusals;
 mod threads;
+mod unified;
 
 use crate::Behaviour;
 
@@ -27,6 +28,7 @@ pub const BEHAVIOURS: &[&[Behaviour]] = &[
     barriers::BEHAVIOURS,
     drops::BEHAVIOURS,
     threads::BEHAVIOURS,
+    unified::BEHAVIOURS,
     refusals::BEHAVIOURS,
     launches::BEHAVIOURS,
 ];

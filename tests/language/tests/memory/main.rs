@@ -3,3 +3,4 @@
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
 mod parts;
+mod usm;

@@ -1,0 +1,150 @@
+//! Unified shared memory: allocations of a kind, with addresses that host and device share.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crosscut_adapter_api::{Feature, MemoryKind};
+
+use crate::context::Context;
+use crate::memory::{Allocation, Buffer, allocate};
+use crate::{Error, ErrorKind};
+
+/// The kinds of unified shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UsmKind {
+    /// On the device: the host does not reach it.
+    Device,
+    /// On the host: the device reaches it there.
+    Host,
+    /// Wherever it is used, moving between the two.
+    Shared,
+}
+
+impl UsmKind {
+    fn memory(self) -> MemoryKind {
+        match self {
+            Self::Device => MemoryKind::Device,
+            Self::Host => MemoryKind::Host,
+            Self::Shared => MemoryKind::Shared,
+        }
+    }
+
+    fn feature(self) -> Feature {
+        match self {
+            Self::Device => Feature::UsmDevice,
+            Self::Host => Feature::UsmHost,
+            Self::Shared => Feature::UsmShared,
+        }
+    }
+}
+
+impl fmt::Display for UsmKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device",
+            Self::Host => "host",
+            Self::Shared => "shared",
+        })
+    }
+}
+
+/// What is known of a pointer into unified shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UsmPointer {
+    /// Of which kind the memory is.
+    pub kind: UsmKind,
+    /// Where the allocation begins.
+    pub start: usize,
+    /// How many bytes the allocation has.
+    pub size: usize,
+}
+
+/// The allocations of a context, by address. Those that are gone are looked for when one is added.
+#[derive(Default)]
+pub(crate) struct Allocations(Mutex<BTreeMap<usize, (Weak<Allocation>, UsmKind)>>);
+
+impl Context {
+    /// What is known of a pointer: its kind of unified shared memory, and the allocation it points
+    /// into. `None` for every other pointer.
+    #[must_use]
+    pub fn usm_pointer<T>(&self, pointer: *const T) -> Option<UsmPointer> {
+        let address = pointer.addr();
+        let map = self.inner().usm.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (start, (allocation, kind)) = map.range(..=address).next_back()?;
+        let size = allocation.upgrade()?.memory().size().get();
+        (address - start < size).then_some(UsmPointer { kind: *kind, start: *start, size })
+    }
+}
+
+impl Buffer {
+    /// Allocates uninitialised unified shared memory.
+    ///
+    /// # Errors
+    /// The device has none of this kind, or not enough of it.
+    pub fn allocate_usm(
+        context: &Context,
+        kind: UsmKind,
+        size: usize,
+        align: usize,
+    ) -> Result<Self, Error> {
+        let (device, feature) = (context.device(), kind.feature());
+        if !device.has(feature) {
+            return Err(Error::new(
+                ErrorKind::FeatureNotSupported,
+                format!(
+                    "{kind} memory needs {feature}, which `{}` ({}) does not have",
+                    device.name(),
+                    device.backend()
+                ),
+            )
+            .with_help("use a `Buffer`, or choose a device that has it by CROSSCUT_DEVICE"));
+        }
+        let Some(size) = NonZeroUsize::new(size) else { return Ok(Self::over(context, None)) };
+        let allocation = allocate(context, kind.memory(), size, align)?;
+        if let Some(address) = allocation.memory().device_address() {
+            let mut map = context.inner().usm.0.lock().unwrap_or_else(PoisonError::into_inner);
+            map.retain(|_, (allocation, _)| allocation.strong_count() > 0);
+            map.insert(address as usize, (Arc::downgrade(&allocation), kind));
+        }
+        Ok(Self::over(context, Some(allocation)))
+    }
+
+    /// Where the host reaches it; `None` if it does not, or if there is nothing to reach.
+    #[must_use]
+    pub fn host_address(&self) -> Option<*mut u8> {
+        Some(self.allocation()?.memory().host_address()?.as_ptr())
+    }
+
+    /// Where the device reaches it, if the driver tells.
+    #[must_use]
+    pub fn device_address(&self) -> Option<u64> {
+        self.allocation()?.memory().device_address()
+    }
+
+    /// Blocks until no command writes it any more.
+    ///
+    /// # Errors
+    /// A command that did failed, or its kernel panicked.
+    pub fn wait_to_read(&self) -> Result<(), Error> {
+        let writer = self.allocation().and_then(|allocation| allocation.uses().last_write());
+        writer.map_or(Ok(()), |writer| writer.wait_and_tell())
+    }
+
+    /// Blocks until no command uses it any more.
+    ///
+    /// # Errors
+    /// A command that did failed, or its kernel panicked.
+    pub fn wait_to_write(&self) -> Result<(), Error> {
+        self.wait_to_read()?;
+        match self.allocation().is_none_or(|allocation| allocation.uses().wait()) {
+            true => Ok(()),
+            false => {
+                Err(Error::new(ErrorKind::DeviceLost, "a command that uses the memory failed")
+                    .with_help("make a new queue, or choose another device"))
+            }
+        }
+    }
+}
