@@ -245,3 +245,22 @@ fn large_globals_may_leave_their_initial_value_out_of_the_program() -> Result<()
     }
     Ok(())
 }
+
+#[test]
+fn a_global_of_a_gibibyte_costs_what_is_used_of_it() -> Result<()> {
+    static HUGE: DeviceGlobal<[u8; 1 << 30], InitPolicy<Lazy>> = DeviceGlobal::zeroed();
+    let queue = Queue::on(&crosscut::devices()?.remove(0))?;
+    if queue.device().backend() != crosscut::Backend::Host {
+        // As much memory again for the device, which a test does not ask for.
+        return Ok(());
+    }
+    queue.copy_to(&HUGE, &[7, 8], (1 << 30) - 2)?;
+    let mut end = [0; 3];
+    queue.copy_from(&HUGE, &mut end, (1 << 30) - 3)?;
+    assert_eq!(end, [0, 7, 8]);
+    assert_eq!(queue.copy_to(&HUGE, &[1], 1 << 30).unwrap_err().kind(), ErrorKind::Invalid);
+    let mut found = queue.zeroed::<u8>(1)?;
+    queue.for_each(&mut found, &HUGE, |_, found, huge| *found = huge[(1 << 30) - 1])?;
+    assert_eq!(queue.download(&found)?, [8]);
+    Ok(())
+}

@@ -443,6 +443,24 @@ fn global_handle(found: &Found, index: u32) -> Result<GlobalHandle, Error> {
     let Some(global) = found.image.globals.get(index as usize) else {
         return Err(refused(format!("corrupt device image: there is no global {index}")));
     };
+    if let Some(other) = registry::contradiction(found.program.id(), global) {
+        return Err(Error::new(
+            ErrorKind::Build,
+            format!(
+                "`{}` has {} bytes aligned to {} (properties {:#x}) in one loaded program, and `{}` \
+                 {} bytes aligned to {} (properties {:#x}) in another",
+                global.display_name,
+                global.size,
+                global.align,
+                global.properties,
+                other.display_name,
+                other.size,
+                other.align,
+                other.properties
+            ),
+        )
+        .with_help("build both programs from the same version of the crate that defines it"));
+    }
     let (size, align) = match (usize::try_from(global.size), usize::try_from(global.align)) {
         (Ok(size), Ok(align)) if align.is_power_of_two() => (size, align),
         _ => return Err(refused(format!("`{}` has an impossible layout", global.display_name))),

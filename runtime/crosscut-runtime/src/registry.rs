@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
-use crosscut_image::{Image, Kernel, Target, decode};
+use crosscut_image::{Global, Image, Kernel, Target, decode};
 
 use crate::{Error, ErrorKind};
 
@@ -110,6 +110,20 @@ pub(crate) fn gone_since(since: u64) -> HashMap<usize, String> {
     all.filter(|(_, (when, _))| *when > since)
         .map(|(address, (_, id))| (*address, id.clone()))
         .collect()
+}
+
+/// Another program's global of the same id that is not the same global: another size, alignment or
+/// property. Programs that cannot be decoded have none.
+pub(crate) fn contradiction(program: u64, global: &Global) -> Option<Global> {
+    let same = |other: &Global| {
+        (other.size, other.align, other.properties)
+            == (global.size, global.align, global.properties)
+    };
+    programs().iter().filter(|other| other.id() != program).find_map(|other| {
+        let decoded = other.decoded.get()?.as_ref().ok()?;
+        let mut globals = decoded.images.iter().flat_map(|image| &image.globals);
+        globals.find(|other| other.id == global.id && !same(other)).cloned()
+    })
 }
 
 /// The id of the static at this address, if a registered program has one there.

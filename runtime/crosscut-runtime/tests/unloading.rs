@@ -67,3 +67,33 @@ fn a_program_loaded_where_another_was_has_globals_of_its_own() {
     assert_eq!(read_global(&queue, global).unwrap(), 10, "the last value of that address");
     __crosscut_unregister(place);
 }
+
+#[test]
+fn one_id_with_two_layouts_is_refused_and_both_are_named() {
+    let mock = Mock::new();
+    mock.define_kernel("first", |_| ());
+    mock.define_kernel("second", |_| ());
+    let queue = queue(&device(&mock));
+    let using = |key, name, size| {
+        let mut image = image(vec![kernel(key, name, vec![Global { index: 0 }])], program::spirv());
+        image.globals[0].id = "contradiction".into();
+        image.globals[0].size = size;
+        descriptor(image, 10).0
+    };
+    let (first, second) = (using(80, "first", 8), using(81, "second", 4));
+    // SAFETY: descriptors of leaked data.
+    unsafe { __crosscut_register(first) };
+    // The table has no such id, which is told only where nothing contradicts.
+    let error = launch(&queue, || 80, 1, &[]).unwrap_err();
+    assert!(error.message().contains("is not in the host program"), "{error}");
+    // SAFETY: as above.
+    unsafe { __crosscut_register(second) };
+    let error = launch(&queue, || 81, 1, &[]).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "`test::G` has 4 bytes aligned to 8 (properties 0x6) in one loaded program, and `test::G` \
+         8 bytes aligned to 8 (properties 0x6) in another"
+    );
+    __crosscut_unregister(first);
+    __crosscut_unregister(second);
+}
