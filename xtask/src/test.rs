@@ -27,6 +27,10 @@ pub(crate) fn run() -> Result {
     steps.run("kernels on every device, release", || kernels(&["--release"]));
     steps.run("random kernels on every device", || differential::compare(&differential::FIXED));
     steps.run("the Rust API on OpenCL", rust_api_on_opencl);
+    steps.run("a timeline of a device", || {
+        let trace = ["--package", "crosscut-examples", "--test", "trace"];
+        run_command(crosscut_tests().args(trace).env("CROSSCUT_DEVICE", "opencl"))
+    });
     steps.run("doc tests", || run_command(tests().args(["--workspace", "--doc"])));
     steps.run("documents", || {
         let doc = ["doc", "--package", "crosscut", "--no-deps"];
