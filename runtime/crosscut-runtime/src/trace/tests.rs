@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    Adapter, Context, Device, DeviceInfo, DriverError, Feature, QueueOptions, QueueOrder,
+    Adapter, Context, Device, DeviceInfo, DriverError, Feature, Partition, Partitionable,
+    QueueOptions, QueueOrder,
 };
 use crosscut_adapter_host::HostAdapter;
 use crosscut_adapter_opencl::OpenCl;
@@ -30,6 +31,20 @@ impl Device for TracedDevice {
             process: self.writer.device(&info.name),
             measures: info.features.has(Feature::QueueProfiling),
         }))
+    }
+
+    fn as_partitionable(&self) -> Option<&dyn Partitionable> {
+        self.inner.as_partitionable().is_some().then_some(self)
+    }
+}
+
+impl Partitionable for TracedDevice {
+    fn partition(&self, way: Partition<'_>) -> Result<Vec<Arc<dyn Device>>, DriverError> {
+        let Some(inner) = self.inner.as_partitionable() else {
+            unreachable!("`as_partitionable` gave this away only if there is one")
+        };
+        let traced = |inner| Arc::new(Self { inner, writer: self.writer }) as Arc<dyn Device>;
+        Ok(inner.partition(way)?.into_iter().map(traced).collect())
     }
 }
 
