@@ -150,7 +150,11 @@ fn of_every_scope() {
                 fence(AcqRel);
                 narrow[0].fetch_or(1, Relaxed);
                 in_scope(Scope::Device, || sum[0].fetch_add(1.0, Relaxed));
-                if n.is_multiple_of(2) { cells[1].fetch_max(n, SeqCst) } else { cells[1].load(Acquire) }
+                if n.is_multiple_of(2) {
+                    cells[1].fetch_max(n, SeqCst)
+                } else {
+                    cells[1].load(Acquire)
+                }
             });
             // One item: whatever the scope, it sees its own work.
             if i == 0 {
