@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crosscut_adapter_api::{
     CodeForm, Context, Device, DeviceInfo, Event, Extent, Feature, Kernel, Memory, MemoryKind,
-    Partition, Queue, QueueOptions, QueueOrder,
+    Partition, Program, Queue, QueueOptions, QueueOrder,
 };
 
 use crate::ensure;
@@ -153,6 +153,18 @@ impl Bench {
     /// The driver's refusal.
     pub fn kernel(&self, name: &'static str) -> Result<TestKernel, String> {
         let program = self.context.build(CodeForm::Spirv64, kernels()?).map_err(text)?;
+        self.kernel_of(&*program, name)
+    }
+
+    /// A kernel of a program that was built from [`kernels`].
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn kernel_of(
+        &self,
+        program: &dyn Program,
+        name: &'static str,
+    ) -> Result<TestKernel, String> {
         Ok(TestKernel { name, kernel: Arc::from(program.kernel(name).map_err(text)?) })
     }
 

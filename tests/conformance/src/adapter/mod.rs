@@ -10,6 +10,7 @@ mod launches;
 mod memory;
 mod ordering;
 mod partition;
+mod programs;
 mod refusals;
 mod threads;
 mod unified;
@@ -29,6 +30,7 @@ pub const BEHAVIOURS: &[&[Behaviour]] = &[
     drops::BEHAVIOURS,
     threads::BEHAVIOURS,
     unified::BEHAVIOURS,
+    programs::BEHAVIOURS,
     refusals::BEHAVIOURS,
     launches::BEHAVIOURS,
 ];
