@@ -24,8 +24,9 @@ use crosscut_adapter_api::{DriverError, DriverErrorKind};
 
 use crate::sys;
 
-/// How long calls in other threads may hold up the end of the process.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long calls in other threads may hold up the end of the process: longer than a driver builds a
+/// program on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 static EXITING: AtomicBool = AtomicBool::new(false);
 

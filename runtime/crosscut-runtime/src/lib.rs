@@ -7,8 +7,10 @@
 //! 3. Elsewhere `program` finds the kernel in the images that `registry` was given before `main`,
 //!    checks and builds them once per context, or has `cache` load what an earlier run built, and
 //!    `global` makes the instances it uses.
-//! 4. `command` orders it after whatever else uses the same memory.
-//! 5. Whoever waits learns of a panic from the `record` the kernel wrote.
+//! 4. `command` orders it after whatever else uses the same memory, `dependency` after the events it
+//!    was given. `host_task` has closures of the host wait their turn, for a thread of `worker`.
+//! 5. `pending` remembers it until somebody has asked, and `notice` wakes those who await it. Whoever
+//!    waits learns of a panic from the `record` the kernel wrote.
 //!
 //! Invariants:
 //! - No panic crosses a public function, nor the C functions of `registry`.
