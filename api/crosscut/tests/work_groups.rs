@@ -278,3 +278,74 @@ fn ranges_and_groups_that_do_not_fit_are_refused_with_their_numbers() -> Result<
     refused(error, &["bytes of local memory"]);
     queue.parallel_for(NdRange::new(0, 4), (), |_, ()| ())?.wait()
 }
+
+#[test]
+fn a_group_computes_together_in_groups_of_any_size() -> Result<()> {
+    let queue = queue();
+    for group in [1, 2, 3, 15, 16, 17, 31, 33, 100, 256, 1000] {
+        let values: Vec<u64> = (0..3 * group as u64).map(|i| i * i % 101 + 1).collect();
+        let x = queue.upload(&values)?;
+        let mut y = queue.zeroed::<[u64; 5]>(values.len())?;
+        queue.parallel_for(NdRange::new(values.len(), group), (&x, &mut y), |item, (x, y)| {
+            let (together, value) = (item.work_group(), x[item.global()]);
+            let last = together.broadcast(value, item.local_len() - 1);
+            let sum = together.reduce(value, |a, b| a + b);
+            let upto = together.inclusive_scan(value, u64::max);
+            let before = together.exclusive_scan(value, 1000, |a, b| a.wrapping_mul(3) ^ b);
+            let flags =
+                [together.any(value > 100), together.all(value > 1), together.none(value > 9)];
+            let flags = flags.iter().fold(0, |all, &flag| all * 2 + u64::from(flag));
+            *y = [last, sum, upto, before, flags];
+        })?;
+        for (group, found) in values.chunks(group).zip(queue.download(&y)?.chunks(group)) {
+            let sum = group.iter().sum::<u64>();
+            let flags = u64::from(group.iter().any(|&v| v > 100)) * 4
+                + u64::from(group.iter().all(|&v| v > 1)) * 2
+                + u64::from(!group.iter().any(|&v| v > 9));
+            for (at, found) in found.iter().enumerate() {
+                let largest = *group[..=at].iter().max().unwrap();
+                assert_eq!(found[..3], [*group.last().unwrap(), sum, largest]);
+                assert_eq!(found[4], flags);
+            }
+            assert_eq!(found[0][3], 1000);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_scan_keeps_the_order_of_the_items() -> Result<()> {
+    let queue = queue();
+    let mut y = queue.zeroed::<[u32; 4]>(40)?;
+    // Affine maps x -> a * x + b, composed: associative, and not commutative.
+    queue.parallel_for(NdRange::new(40, 40), &mut y, |item, y| {
+        let own = [3, item.local() as u32];
+        let then = |f: [u32; 2], g: [u32; 2]| {
+            [f[0].wrapping_mul(g[0]), f[1].wrapping_mul(g[0]).wrapping_add(g[1])]
+        };
+        let [a, b] = item.work_group().inclusive_scan(own, then);
+        let [c, d] = item.work_group().exclusive_scan(own, [1, 0], then);
+        *y = [a, b, c, d];
+    })?;
+    let (mut a, mut b) = (1u32, 0u32);
+    for (i, found) in queue.download(&y)?.into_iter().enumerate() {
+        assert_eq!(found[2..], [a, b], "item {i}");
+        (a, b) = (a.wrapping_mul(3), b.wrapping_mul(3).wrapping_add(i as u32));
+        assert_eq!(found[..2], [a, b], "item {i}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_panic_in_what_a_group_computes_is_told() -> Result<()> {
+    let queue = queue();
+    let event = queue.parallel_for(NdRange::new(64, 32), (), |item, ()| {
+        item.work_group().reduce(item.global() as u8, |a, b| a.checked_add(b).expect("too many"));
+    })?;
+    assert_eq!(event.wait().unwrap_err().kernel_panic().unwrap().message, "too many");
+    let event = queue.parallel_for(NdRange::new(64, 32), (), |item, ()| {
+        item.work_group().broadcast(1u8, 32);
+    })?;
+    assert!(event.wait().unwrap_err().message().contains("no item with this index"));
+    Ok(())
+}

@@ -97,6 +97,13 @@ pub extern "C" fn __crosscut_local_address(_slot: u32) -> *mut u8 {
     only_on_a_device("__crosscut_local_address")
 }
 
+/// Bytes of the work-group's memory for each of its items.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_group_scratch(_bytes: u32) -> *mut u8 {
+    only_on_a_device("__crosscut_group_scratch")
+}
+
 /// The storage of a device global, given the address of its static and what its type says.
 #[unsafe(no_mangle)]
 #[inline(never)]

@@ -15,6 +15,7 @@
 //!
 //! Nothing here depends on the runtime or on a driver: this crate is part of every device image.
 
+mod collective;
 mod data;
 mod float;
 mod global;
@@ -29,6 +30,7 @@ mod spec_constant;
 mod symbol;
 mod tile;
 
+pub use collective::WorkGroup;
 pub use data::{ByName, DeviceCopy, DeviceData};
 pub use float::{AtomicF32, AtomicF64};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};

@@ -93,6 +93,8 @@ pub struct Members {
     pub local: [usize; 3],
     /// The group's local memory.
     pub memory: *mut u8,
+    /// Room for two addresses for each item of the group.
+    pub scratch: *mut u8,
     /// How it waits; `None` on a device.
     pub waiter: Option<Waiter>,
 }
@@ -103,6 +105,7 @@ impl Members {
         group: [0; 3],
         local: [0; 3],
         memory: core::ptr::null_mut(),
+        scratch: core::ptr::null_mut(),
         waiter: None,
     };
 }
@@ -248,6 +251,12 @@ impl<I: Index> NdItem<'_, I> {
     #[inline(always)]
     pub(crate) fn memory(&self) -> *mut u8 {
         self.host.memory
+    }
+
+    /// Room for two addresses for each item, on the host.
+    #[inline(always)]
+    pub(crate) fn scratch(&self) -> *mut u8 {
+        self.host.scratch
     }
 
     #[inline(always)]

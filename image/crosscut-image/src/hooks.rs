@@ -42,6 +42,10 @@ pub const GROUP_COUNT: &str = "__crosscut_group_count";
 /// counted by the length hook.
 pub const LOCAL_ADDRESS: &str = "__crosscut_local_address";
 
+/// `void *(uint32_t bytes)`: so many bytes of the work-group's memory for each of its items, for what the
+/// items compute together; not null. All calls of a kernel share them.
+pub const GROUP_SCRATCH: &str = "__crosscut_group_scratch";
+
 /// `const void *(const void *global, uint64_t size, uint64_t align, uint64_t properties)`: the storage
 /// of a device global, given the address of its static. `properties` are bits of
 /// [`global_properties`](crate::global_properties).
@@ -80,6 +84,7 @@ pub const FUNCTIONS: &[&str] = &[
     GROUP_ID,
     GROUP_COUNT,
     LOCAL_ADDRESS,
+    GROUP_SCRATCH,
     GLOBAL_ADDRESS,
     SPEC_CONSTANT,
     SCOPE_BEGIN,

@@ -92,6 +92,11 @@ pub enum Parameter {
         /// Which argument.
         slot: u32,
     },
+    /// Memory of the work-group: so many bytes for each of its items.
+    Scratch {
+        /// How many.
+        bytes: u32,
+    },
     /// The address of a panic record (see [`registration`](crate::registration)), zeroed.
     PanicRecord,
 }

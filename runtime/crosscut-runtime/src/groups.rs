@@ -85,19 +85,20 @@ fn check_limits(info: &DeviceInfo, group: &[usize]) -> Result<(), Error> {
 
 /// Their memory is not more than the device's.
 fn check_memory(info: &DeviceInfo, bindings: &[Binding<'_>]) -> Result<(), Error> {
-    let mut layout = Layout::default();
-    for binding in bindings {
-        if let Source::Local { size } = binding.source {
-            if binding.align > LocalMemory::ALIGN {
-                return Err(Error::invalid(
-                    format!("local memory of elements aligned to {} bytes", binding.align),
-                    format!("use elements aligned to at most {} bytes", LocalMemory::ALIGN),
-                ));
-            }
-            layout.reserve(size);
-        }
+    let too_strict = |binding: &&Binding<'_>| {
+        matches!(binding.source, Source::Local { .. }) && binding.align > LocalMemory::ALIGN
+    };
+    if let Some(binding) = bindings.iter().find(too_strict) {
+        return Err(Error::invalid(
+            format!("local memory of elements aligned to {} bytes", binding.align),
+            format!("use elements aligned to at most {} bytes", LocalMemory::ALIGN),
+        ));
     }
-    let (bytes, most) = (layout.size(), info.limits.local_memory);
+    check_room(info, layout(bindings).size())
+}
+
+fn check_room(info: &DeviceInfo, bytes: usize) -> Result<(), Error> {
+    let most = info.limits.local_memory;
     if bytes as u64 > most {
         return Err(Error::invalid(
             format!(
@@ -108,6 +109,33 @@ fn check_memory(info: &DeviceInfo, bindings: &[Binding<'_>]) -> Result<(), Error
         ));
     }
     Ok(())
+}
+
+/// The bytes in which a group's items compute together, `bytes` for each item, if there is room beside
+/// the arguments.
+pub(crate) fn scratch_size(
+    info: &DeviceInfo,
+    extent: &Extent,
+    bytes: usize,
+    bindings: &[Binding<'_>],
+) -> Result<NonZeroUsize, Error> {
+    let items = extent.group.map_or(1, |group| group.iter().product());
+    let size = bytes.saturating_mul(items);
+    let mut layout = layout(bindings);
+    layout.reserve(size);
+    check_room(info, layout.size())?;
+    Ok(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN))
+}
+
+/// Where the arguments in local memory go.
+fn layout(bindings: &[Binding<'_>]) -> Layout {
+    let mut layout = Layout::default();
+    for binding in bindings {
+        if let Source::Local { size } = binding.source {
+            layout.reserve(size);
+        }
+    }
+    layout
 }
 
 fn shown(numbers: &[usize]) -> String {

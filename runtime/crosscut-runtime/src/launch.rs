@@ -301,6 +301,12 @@ impl Queue {
                     let binding = bindings.get(*slot).ok_or_else(|| unknown_slot(&kernel))?;
                     Argument::Local(groups::local_size(binding))
                 }
+                Bound::Scratch { bytes } => Argument::Local(groups::scratch_size(
+                    context.device().info(),
+                    &space.extent,
+                    *bytes,
+                    bindings,
+                )?),
                 Bound::Nothing => Argument::Memory { memory: context.spare()?.memory(), offset: 0 },
                 Bound::Record => match &record {
                     Some(record) => {

@@ -115,6 +115,9 @@ pub(crate) enum Bound {
     Local {
         slot: usize,
     },
+    Scratch {
+        bytes: usize,
+    },
     Global(Arc<Allocation>),
     /// A global without bytes.
     Nothing,
@@ -257,6 +260,7 @@ impl Kernels {
             Parameter::Address { slot } => Bound::Address { slot: slot as usize },
             Parameter::Length { slot } => Bound::Length { slot: slot as usize },
             Parameter::Local { slot } => Bound::Local { slot: slot as usize },
+            Parameter::Scratch { bytes } => Bound::Scratch { bytes: bytes as usize },
             Parameter::Global { index } => allocation(&index).map_or(Bound::Nothing, Bound::Global),
             Parameter::PanicRecord => Bound::Record,
         };

@@ -12,7 +12,7 @@ fn every_hook_is_defined_under_its_name() {
         __crosscut_kernel __crosscut_captures __crosscut_argument_address
         __crosscut_read_argument_address __crosscut_argument_length __crosscut_global_id
         __crosscut_global_size __crosscut_local_id __crosscut_local_size __crosscut_group_id
-        __crosscut_group_count __crosscut_local_address __crosscut_global_address
+        __crosscut_group_count __crosscut_local_address __crosscut_group_scratch __crosscut_global_address
         __crosscut_spec_constant __crosscut_barrier
     );
     assert_eq!(defined, names::FUNCTIONS);

@@ -1,10 +1,14 @@
 //! The kernels that behaviours launch.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
 use crosscut_adapter_api::{Argument, Extent, Memory};
+
+/// The bytes of a 32-bit word.
+const WORD: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 
 /// A place in memory, as a kernel's argument.
 #[derive(Clone)]
@@ -80,6 +84,14 @@ pub enum Work {
         /// The number of times.
         times: u64,
     },
+    /// `turn_around`: each group of a one-dimensional launch stores the indices of its items in reverse,
+    /// by way of its local memory.
+    TurnAround {
+        /// Where to.
+        to: Place,
+        /// The items of a group.
+        group: NonZeroUsize,
+    },
     /// `nothing`: does nothing.
     Nothing,
 }
@@ -96,6 +108,7 @@ impl Work {
             Self::FollowAddress { .. } => "follow_address",
             Self::Count { .. } => "count",
             Self::Spin { .. } => "spin",
+            Self::TurnAround { .. } => "turn_around",
             Self::Nothing => "nothing",
         }
     }
@@ -108,6 +121,7 @@ impl Work {
             Self::StoreValue { to, .. }
             | Self::StoreIndices { to }
             | Self::Count { to }
+            | Self::TurnAround { to, .. }
             | Self::Spin { to, .. } => &[to],
             Self::Nothing => &[],
         };
@@ -125,6 +139,9 @@ impl Work {
                 to.room() >= 4 && cell.room() >= 8 && pointee.room() >= 4
             }
             Self::Count { to } | Self::Spin { to, .. } => to.room() >= 4,
+            Self::TurnAround { to, group } => {
+                words(to, 4) && extent.group == Some([group.get(), 1, 1])
+            }
             Self::Nothing => true,
         }
     }
@@ -144,6 +161,9 @@ impl Work {
             }
             Self::FollowAddress { to, cell, .. } => take(&[memory(to), memory(cell)]),
             Self::StoreIndices { to } | Self::Count { to } => take(&[memory(to)]),
+            Self::TurnAround { to, group } => {
+                take(&[memory(to), Argument::Local(group.saturating_mul(WORD))])
+            }
             Self::Nothing => take(&[]),
         }
     }

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
 use crosscut_adapter_api::Adapter;
-use crosscut_adapter_mock::{Launch, Mock, MockMemory, MockOptions, View};
+use crosscut_adapter_mock::{Launch, Mock, MockMemory, MockOptions, Resolved, View};
 use crosscut_conformance::{TestDevice, run};
 
 fn word(view: &View, index: usize) -> u32 {
@@ -66,6 +66,14 @@ fn define_kernels(mock: &Mock) {
         let times = (items(launch) as u32).wrapping_mul(value(launch, 1) as u32);
         let sum = word(launch.memory(0), 0).wrapping_add(times);
         launch.memory(0).write(0, &sum.to_ne_bytes());
+    });
+    mock.define_kernel("turn_around", |launch| {
+        let [group, ..] = launch.extent.group.unwrap();
+        assert!(matches!(launch.arguments[1], Resolved::Local(bytes) if bytes == group * 4));
+        for i in 0..items(launch) {
+            let other = i / group * group + (group - 1 - i % group);
+            launch.memory(0).write(i * 4, &(other as u32).to_ne_bytes());
+        }
     });
     mock.define_kernel("nothing", |_| {});
 }

@@ -156,3 +156,41 @@ fn a_branch_around_each_barrier() {
         queue.download(&y)
     });
 }
+
+#[test]
+fn what_a_group_computes_together() {
+    agree(|queue| {
+        let mut all = Vec::new();
+        for group in [1, 5, 16, 24, 60] {
+            let x = queue
+                .upload(&(0..240).map(|i| (i * 37 % 101) as f32 * 0.37).collect::<Vec<_>>())?;
+            let mut y = queue.zeroed::<[f32; 5]>(240)?;
+            queue.parallel_for(NdRange::new(240, group), (&x, &mut y), |item, (x, y)| {
+                let (together, value) = (item.work_group(), x[item.global()]);
+                let last = together.broadcast(value, item.local_len() / 2);
+                let sum = together.reduce(value, |a, b| a + b);
+                let upto = together.inclusive_scan(value, |a, b| a + b);
+                let before = together.exclusive_scan(value, 1.5, f32::max);
+                let flags = [together.any(value > 30.0), together.all(value > 1.0)];
+                let flags = if flags[0] { 1.0 } else { 0.0 } + if flags[1] { 2.0 } else { 0.0 };
+                *y = [last, sum, upto, before, flags];
+            })?;
+            all.extend(queue.download(&y)?);
+        }
+        Ok(all)
+    });
+}
+
+#[test]
+fn a_scan_of_affine_maps_in_two_dimensions() {
+    agree(|queue| {
+        let mut y = queue.zeroed::<[u32; 2]>(16 * 12)?;
+        queue.parallel_for(NdRange::new([16, 12], [8, 6]), &mut y, |item, y| {
+            let own = [3, item.global_linear() as u32];
+            *y = item.work_group().inclusive_scan(own, |f, g| {
+                [f[0].wrapping_mul(g[0]), f[1].wrapping_mul(g[0]).wrapping_add(g[1])]
+            });
+        })?;
+        queue.download(&y)
+    });
+}

@@ -70,12 +70,17 @@ impl<I: Index> Sealed for NdRange<I> {
         let extent = launch.extent;
         let groups = Groups { size: extent.size, group: extent.group.unwrap_or([1; 3]) };
         let count = extent.groups();
-        let mut memory = work_group::LocalMemory::take(launch.local_memory);
+        // The local memory, then two addresses for each item.
+        let shown = launch.local_memory.next_multiple_of(align_of::<*const u8>());
+        let items = groups.group.iter().product::<usize>();
+        let mut memory = work_group::LocalMemory::take(shown + 2 * items * size_of::<*const u8>());
+        let address = memory.address();
         let members = Members {
             groups,
             group: [0; 3],
             local: [0; 3],
-            memory: memory.address(),
+            memory: address,
+            scratch: address.wrapping_add(shown),
             waiter: None,
         };
         for number in range {

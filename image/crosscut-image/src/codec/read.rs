@@ -14,6 +14,7 @@ pub(super) const PARAMETER_LENGTH: u8 = 3;
 pub(super) const PARAMETER_GLOBAL: u8 = 4;
 pub(super) const PARAMETER_PANIC_RECORD: u8 = 5;
 pub(super) const PARAMETER_LOCAL: u8 = 6;
+pub(super) const PARAMETER_SCRATCH: u8 = 7;
 
 /// The fewest bytes an element of each list takes, empty lists and texts inside it included. A count
 /// is checked against them before its list is allocated.
@@ -138,6 +139,7 @@ impl<'a> Reader<'a> {
             PARAMETER_ADDRESS => Parameter::Address { slot: value },
             PARAMETER_LENGTH => Parameter::Length { slot: value },
             PARAMETER_LOCAL => Parameter::Local { slot: value },
+            PARAMETER_SCRATCH => Parameter::Scratch { bytes: value },
             PARAMETER_GLOBAL => {
                 check_index("a parameter", value, globals, offset)?;
                 Parameter::Global { index: value }

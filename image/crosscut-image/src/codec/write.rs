@@ -55,6 +55,7 @@ fn parameter(out: &mut Vec<u8>, parameter: &Parameter) {
         Parameter::Length { slot } => (super::read::PARAMETER_LENGTH, slot),
         Parameter::Global { index } => (super::read::PARAMETER_GLOBAL, index),
         Parameter::Local { slot } => (super::read::PARAMETER_LOCAL, slot),
+        Parameter::Scratch { bytes } => (super::read::PARAMETER_SCRATCH, bytes),
         Parameter::PanicRecord => (super::read::PARAMETER_PANIC_RECORD, 0),
     };
     out.push(kind);

@@ -5,6 +5,7 @@ mod copies;
 mod device_copies;
 mod drops;
 mod events;
+mod groups;
 mod info;
 mod launches;
 mod memory;
@@ -33,6 +34,7 @@ pub const BEHAVIOURS: &[&[Behaviour]] = &[
     programs::BEHAVIOURS,
     refusals::BEHAVIOURS,
     launches::BEHAVIOURS,
+    groups::BEHAVIOURS,
 ];
 
 /// A behaviour of every device.

@@ -74,6 +74,8 @@ struct Uses {
     lengths: BTreeSet<u32>,
     /// The slots of local memory.
     locals: BTreeSet<u32>,
+    /// The most bytes for each item of a group that a call asks for.
+    scratch: Option<u32>,
     panics: bool,
 }
 
@@ -96,6 +98,7 @@ impl Uses {
                 (hooks::LOCAL_ADDRESS, Some(slot)) => {
                     uses.locals.insert(slot);
                 }
+                (hooks::GROUP_SCRATCH, bytes) => uses.scratch = uses.scratch.max(bytes),
                 _ if call.callee == PANIC_SITE => uses.panics = true,
                 _ => {}
             }
@@ -196,6 +199,7 @@ fn parameters(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) 
     parameters.extend(uses.addresses.keys().map(|&slot| Parameter::Address { slot }));
     parameters.extend(uses.lengths.iter().map(|&slot| Parameter::Length { slot }));
     parameters.extend(uses.locals.iter().map(|&slot| Parameter::Local { slot }));
+    parameters.extend(uses.scratch.map(|bytes| Parameter::Scratch { bytes }));
     parameters.extend(globals.iter().map(|&(index, _)| Parameter::Global { index }));
     if uses.panics {
         parameters.push(Parameter::PanicRecord);
@@ -210,6 +214,7 @@ fn value(parameter: Parameter) -> String {
         Parameter::Address { slot } => format!("%cc.argument.{slot}.global"),
         Parameter::Length { slot } => format!("%cc.length.{slot}"),
         Parameter::Local { slot } => format!("%cc.local.{slot}.local"),
+        Parameter::Scratch { .. } => "%cc.scratch.local".into(),
         Parameter::Global { index } => format!("%cc.global.{index}.global"),
         Parameter::PanicRecord => "%cc.panic".into(),
     }
@@ -219,7 +224,7 @@ fn value(parameter: Parameter) -> String {
 fn kind(parameter: Parameter) -> &'static str {
     match parameter {
         Parameter::Captures { .. } | Parameter::Length { .. } => "i64",
-        Parameter::Local { .. } => "ptr addrspace(3)",
+        Parameter::Local { .. } | Parameter::Scratch { .. } => "ptr addrspace(3)",
         Parameter::Address { .. } | Parameter::Global { .. } | Parameter::PanicRecord => {
             "ptr addrspace(1)"
         }
@@ -262,10 +267,9 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
     for name in casts.chain(globals.iter().map(|(index, _)| format!("%cc.global.{index}"))) {
         lines.push(format!("  {name} = addrspacecast ptr addrspace(1) {name}.global to ptr"));
     }
-    for slot in &uses.locals {
-        lines.push(format!(
-            "  %cc.local.{slot} = addrspacecast ptr addrspace(3) %cc.local.{slot}.local to ptr"
-        ));
+    let locals = uses.locals.iter().map(|slot| format!("%cc.local.{slot}"));
+    for name in locals.chain(uses.scratch.map(|_| "%cc.scratch".to_owned())) {
+        lines.push(format!("  {name} = addrspacecast ptr addrspace(3) {name}.local to ptr"));
     }
     lines
 }
@@ -305,6 +309,9 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
                 return Some(format!(
                     "  {result} = getelementptr i8, ptr %cc.local.{number}, i64 0"
                 ));
+            }
+            hooks::GROUP_SCRATCH => {
+                return Some(format!("  {result} = getelementptr i8, ptr %cc.scratch, i64 0"));
             }
             hook if let Some((function, least)) = index_function(hook) => {
                 // OpenCL's fastest dimension is its first, ours the last.

@@ -34,6 +34,7 @@ const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::LOCAL_SIZE, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
     (hooks::GROUP_ID, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
     (hooks::GROUP_COUNT, "declare noundef i64 @{}(i32) nounwind willreturn memory(none)"),
+    (hooks::GROUP_SCRATCH, "declare noundef nonnull ptr @{}(i32) nounwind willreturn memory(none)"),
     (hooks::LOCAL_ADDRESS, "declare noundef nonnull ptr @{}(i32) nounwind willreturn memory(none)"),
     (
         hooks::GLOBAL_ADDRESS,

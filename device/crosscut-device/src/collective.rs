@@ -1,0 +1,220 @@
+//! What the items of a work-group compute together.
+
+use core::marker::PhantomData;
+
+use crate::nd::{Index, NdItem};
+use crate::{DeviceCopy, hooks, on_device};
+
+/// The items whose values one item looks at one by one: with this many, and one value more for each run
+/// of so many items, no item reads more than it must in groups of the usual sizes.
+const RUN: usize = 16;
+
+/// The work-group of an item, for what its items compute together.
+///
+/// Every item of the group must make the same calls, in the same order, as for barriers. Values are
+/// combined in the order of the items' linear indices, so that an operation need only be associative,
+/// and every device gives the same answer.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[3, 1, 4, 1, 5, 9, 2, 6])?;
+/// let mut sums = queue.zeroed::<i32>(8)?;
+/// queue.parallel_for(NdRange::new(8, 4), (&x, &mut sums), |item, (x, sum)| {
+///     *sum = item.work_group().inclusive_scan(x[item.global()], |a, b| a + b);
+/// })?;
+/// assert_eq!(queue.download(&sums)?, [3, 4, 8, 9, 5, 14, 16, 22]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct WorkGroup<'a, 'k, I>(&'a NdItem<'k, I>);
+
+impl<'k, I: Index> NdItem<'k, I> {
+    /// Its work-group.
+    #[inline(always)]
+    #[must_use]
+    pub fn work_group(&self) -> WorkGroup<'_, 'k, I> {
+        WorkGroup(self)
+    }
+}
+
+impl<I: Index> WorkGroup<'_, '_, I> {
+    /// The value of the item with this linear index in the group.
+    #[inline(always)]
+    #[track_caller]
+    pub fn broadcast<T: DeviceCopy>(&self, value: T, from: usize) -> T {
+        assert!(from < self.0.local_len(), "a work-group has no item with this index to broadcast");
+        let slots = Slots::<T>::of(self.0);
+        slots.put(self.0.local_linear(), &value);
+        if !self.0.wait(3, 0) {
+            return value;
+        }
+        let found = slots.get(from);
+        self.0.wait(4, 0);
+        found
+    }
+
+    /// The values of all items, combined.
+    #[inline(always)]
+    #[track_caller]
+    pub fn reduce<T: DeviceCopy>(&self, value: T, combine: impl Fn(T, T) -> T) -> T {
+        self.scan(value, &combine, |_, _, all| all)
+    }
+
+    /// The values of the items up to this one and its own, combined.
+    #[inline(always)]
+    #[track_caller]
+    pub fn inclusive_scan<T: DeviceCopy>(&self, value: T, combine: impl Fn(T, T) -> T) -> T {
+        self.scan(value, &combine, |before, value, _| match before {
+            Some(before) => combine(before, value),
+            None => value,
+        })
+    }
+
+    /// `first` and the values of the items before this one, combined.
+    #[inline(always)]
+    #[track_caller]
+    pub fn exclusive_scan<T: DeviceCopy>(
+        &self,
+        value: T,
+        first: T,
+        combine: impl Fn(T, T) -> T,
+    ) -> T {
+        self.scan(value, &combine, |before, _, _| match before {
+            Some(before) => combine(first, before),
+            None => first,
+        })
+    }
+
+    /// Whether it is so for any item.
+    #[inline(always)]
+    #[track_caller]
+    pub fn any(&self, condition: bool) -> bool {
+        self.reduce(u32::from(condition), |one, other| one | other) != 0
+    }
+
+    /// Whether it is so for all items.
+    #[inline(always)]
+    #[track_caller]
+    pub fn all(&self, condition: bool) -> bool {
+        self.reduce(u32::from(condition), |one, other| one & other) != 0
+    }
+
+    /// Whether it is so for no item.
+    #[inline(always)]
+    #[track_caller]
+    pub fn none(&self, condition: bool) -> bool {
+        !self.any(condition)
+    }
+
+    /// Combines the values before this item's, if there are any, and all of them, and has `choose` make
+    /// the answer: of those before, its own, and all.
+    #[inline(always)]
+    #[track_caller]
+    fn scan<T: DeviceCopy>(
+        &self,
+        value: T,
+        combine: &impl Fn(T, T) -> T,
+        choose: impl Fn(Option<T>, T, T) -> T,
+    ) -> T {
+        let (at, items) = (self.0.local_linear(), self.0.local_len());
+        let slots = Slots::<T>::of(self.0);
+        slots.put(at, &value);
+        if !self.0.wait(3, 0) {
+            return value;
+        }
+        // Before it in its run.
+        let run = at / RUN;
+        let mut before = None;
+        let mut other = run * RUN;
+        while other < at {
+            before = Some(join(combine, before, slots.get(other)));
+            other += 1;
+        }
+        // The last of a run knows all of it, and puts it behind the items' own.
+        let whole = join(combine, before, value);
+        if at % RUN == RUN - 1 || at == items - 1 {
+            slots.put(items + run, &whole);
+        }
+        if !self.0.wait(4, 0) {
+            return value;
+        }
+        let (mut earlier, mut all) = (None, None);
+        let mut other = 0;
+        while other * RUN < items {
+            if other == run {
+                earlier = all;
+            }
+            all = Some(join(combine, all, slots.get(items + other)));
+            other += 1;
+        }
+        let before = match (earlier, before) {
+            (Some(earlier), Some(before)) => Some(combine(earlier, before)),
+            (earlier, before) => earlier.or(before),
+        };
+        let answer = choose(before, value, all.unwrap_or(value));
+        // Nobody may change what others still read.
+        self.0.wait(5, 0);
+        answer
+    }
+}
+
+#[inline(always)]
+fn join<T>(combine: &impl Fn(T, T) -> T, before: Option<T>, value: T) -> T {
+    match before {
+        Some(before) => combine(before, value),
+        None => value,
+    }
+}
+
+/// What the items of a group show one another: on a device copies in local memory, on the host the
+/// addresses of values on the items' own stacks, where they stay until all have waited again.
+struct Slots<T> {
+    base: *mut u8,
+    values: PhantomData<T>,
+}
+
+impl<T: DeviceCopy> Slots<T> {
+    #[inline(always)]
+    fn of<I: Index>(item: &NdItem<'_, I>) -> Self {
+        let base = if on_device() {
+            // One value for each item, and as many for runs.
+            hooks::__crosscut_group_scratch(2 * size_of::<T>() as u32)
+        } else {
+            item.scratch()
+        };
+        Self { base, values: PhantomData }
+    }
+
+    /// Shows `value` as the one with this number. Each item has its own numbers.
+    #[inline(always)]
+    fn put(&self, number: usize, value: &T) {
+        if on_device() {
+            let slot = self.base.cast::<T>().wrapping_add(number);
+            // SAFETY: the runtime gives two values for each item, and the number is this item's alone
+            // until all have waited.
+            unsafe { slot.write(*value) };
+        } else {
+            let slot = self.base.cast::<*const T>().wrapping_add(number);
+            // SAFETY: whoever runs the group gives two addresses for each item; as above.
+            unsafe { slot.write(value) };
+        }
+    }
+
+    /// The value with this number, which some item has put before all waited.
+    #[inline(always)]
+    fn get(&self, number: usize) -> T {
+        if on_device() {
+            let slot = self.base.cast::<T>().wrapping_add(number);
+            // SAFETY: an item has written it, and nobody writes it before all have waited again.
+            unsafe { slot.read() }
+        } else {
+            let slot = self.base.cast::<*const T>().wrapping_add(number);
+            // SAFETY: as above.
+            let value = unsafe { slot.read() };
+            // SAFETY: the item that put the address waits, or is this one: the value is there.
+            unsafe { value.read() }
+        }
+    }
+}
