@@ -27,6 +27,11 @@ impl Choices {
         Self { genome: genome.to_vec(), at: 0, random: None, limit: genome.len() }
     }
 
+    /// Lets `more` random choices follow, whatever the limit was.
+    pub fn allow(&mut self, more: usize) {
+        self.limit = self.at + more;
+    }
+
     /// What was drawn.
     #[must_use]
     pub fn into_genome(mut self) -> Vec<u32> {
@@ -44,15 +49,12 @@ impl Choices {
             }
             _ => 0,
         };
-        // A choice beyond the limit is not part of the genome: it is always 0.
-        if self.at < self.limit {
-            if let Some(place) = self.genome.get_mut(self.at) {
-                *place = value;
-            } else {
-                self.genome.push(value);
-            }
-            self.at += 1;
+        if let Some(place) = self.genome.get_mut(self.at) {
+            *place = value;
+        } else {
+            self.genome.push(value);
         }
+        self.at += 1;
         value
     }
 

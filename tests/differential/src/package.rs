@@ -245,7 +245,7 @@ fn limited(kibibytes: u64, program: &Path) -> Command {
 
 /// The module of all kernels, and the table of them.
 fn text(kernels: &[Kernel]) -> String {
-    let mut text = String::from("use crate::{Case, launch, support};\n\n");
+    let mut text = String::from("use crate::{Case, launch, launch_groups, support};\n\n");
     let mut table = String::new();
     for (number, kernel) in kernels.iter().enumerate() {
         // Writing to a string cannot fail.
@@ -253,7 +253,15 @@ fn text(kernels: &[Kernel]) -> String {
         let _ = writeln!(
             table,
             "    Case {{ number: {number}, native: k{number}::kernel, \
-             launch: |q, inputs, mask| launch(q, inputs, mask, k{number}::kernel), ulps: {:?} }},",
+             launch: |q, inputs, mask| launch(q, inputs, mask, k{number}::kernel), \
+             group: {}, ulps: {:?} }},",
+            if kernel.grouped {
+                format!(
+                    "Some((k{number}::stage, |q, inputs| launch_groups(q, inputs, k{number}::stage)))"
+                )
+            } else {
+                "None".to_owned()
+            },
             kernel.ulps
         );
     }

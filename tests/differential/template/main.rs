@@ -27,7 +27,74 @@ pub struct Case {
     pub number: usize,
     pub native: fn(usize, &[u64], &Cells<'_>) -> Out,
     pub launch: fn(&Queue, &[u64], &[u8]) -> crosscut::Result<Answers>,
+    pub group: Option<(Stage, LaunchGroups)>,
     pub ulps: [u32; 4],
+}
+
+/// What an item of a group gives next.
+pub type Stage = fn(usize, &[u64], &Cells<'_>, &[u64], u64) -> u64;
+/// Launches a stage in groups.
+pub type LaunchGroups = fn(&Queue, &[u64]) -> crosscut::Result<(Vec<u64>, Vec<i64>)>;
+
+/// Items of a group.
+const GROUP: usize = 16;
+/// How often the items of a group tell one another what they have.
+const ROUNDS: usize = 3;
+
+/// Launches a stage in groups, whose items exchange what they have through local memory, round by round.
+pub fn launch_groups<F>(
+    queue: &Queue,
+    inputs: &[u64],
+    stage: F,
+) -> crosscut::Result<(Vec<u64>, Vec<i64>)>
+where
+    F: Fn(usize, &[u64], &Cells<'_>, &[u64], u64) -> u64 + Copy + Send + 'static,
+{
+    let inputs = queue.upload(inputs)?;
+    let mut outs = queue.zeroed::<u64>(ITEMS)?;
+    let (c8, c16) = (queue.zeroed::<AtomicU8>(CELLS)?, queue.zeroed::<AtomicI16>(CELLS)?);
+    let (c32, c64) = (queue.zeroed::<AtomicU32>(CELLS)?, queue.zeroed::<AtomicI64>(CELLS)?);
+    queue
+        .parallel_for(
+            NdRange::new(ITEMS, GROUP),
+            (&inputs, &mut outs, &c8, &c16, &c32, &c64, Local::new(GROUP)),
+            move |item, (inputs, out, c8, c16, c32, c64, mut tile)| {
+                let i = item.global();
+                let cells = Cells { c8, c16, c32, c64 };
+                let mut value = inputs[i];
+                for _ in 0..ROUNDS {
+                    let shared = tile.share(&item, value);
+                    value = stage(i, inputs, &cells, &shared, value);
+                }
+                *out = value;
+            },
+        )?
+        .wait()?;
+    let mut cells: Vec<i64> = queue.download(&c8)?.into_iter().map(i64::from).collect();
+    cells.extend(queue.download(&c16)?.into_iter().map(i64::from));
+    cells.extend(queue.download(&c32)?.into_iter().map(i64::from));
+    cells.extend(queue.download(&c64)?);
+    Ok((queue.download(&outs)?, cells))
+}
+
+/// The same by plain calls, group by group and round by round.
+fn reference_groups(stage: Stage, inputs: &[u64]) -> (Vec<u64>, Vec<i64>) {
+    let (c8, c16) = (<[AtomicU8; CELLS]>::default(), <[AtomicI16; CELLS]>::default());
+    let (c32, c64) = (<[AtomicU32; CELLS]>::default(), <[AtomicI64; CELLS]>::default());
+    let mut values = inputs.to_vec();
+    for _ in 0..ROUNDS {
+        let shared = values.clone();
+        for (i, value) in values.iter_mut().enumerate() {
+            let group = &shared[i / GROUP * GROUP..][..GROUP];
+            let cells = Cells { c8: &c8, c16: &c16, c32: &c32, c64: &c64 };
+            *value = stage(i, inputs, &cells, group, *value);
+        }
+    }
+    let mut cells: Vec<i64> = c8.into_iter().map(|c| c.into_inner().into()).collect();
+    cells.extend(c16.into_iter().map(|c| i64::from(c.into_inner())));
+    cells.extend(c32.into_iter().map(|c| i64::from(c.into_inner())));
+    cells.extend(c64.into_iter().map(AtomicI64::into_inner));
+    (values, cells)
 }
 
 /// What a launch leaves behind: an answer per item, and the cells.
@@ -134,6 +201,15 @@ fn run(case: &Case, inputs: &[u64], targets: &[(String, Queue)]) -> Result<(), S
         }
         let found = (case.launch)(queue, inputs, &mask).map_err(|e| format!("{name}: {e}"))?;
         compare(&expected, &found, case.ulps).map_err(|what| format!("{name}: {what}"))?;
+    }
+    if let Some((stage, launch)) = case.group {
+        let expected = reference_groups(stage, inputs);
+        for (name, queue) in targets {
+            let found = launch(queue, inputs).map_err(|e| format!("{name}, in groups: {e}"))?;
+            if found != expected {
+                return Err(format!("{name}, in groups: expected {expected:?}, found {found:?}"));
+            }
+        }
     }
     Ok(())
 }

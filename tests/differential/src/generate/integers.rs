@@ -29,6 +29,13 @@ impl Maker {
             return self.integer_literal(int);
         }
         let name = int.name();
+        if self.in_group && self.choices.one_in(2) {
+            let by = self.choices.below(16);
+            return match self.choices.below(2) {
+                0 => format!("(shared[(i + {by}) % shared.len()] as {name})"),
+                _ => format!("(shared[(i ^ {by}) % shared.len()] as {name})"),
+            };
+        }
         match self.choices.below(6) {
             0 => format!("(inputs[i] as {name})"),
             1 => format!("(i as {name})"),

@@ -32,6 +32,8 @@ pub struct Kernel {
     pub genome: Vec<u32>,
     /// The module's content.
     pub source: String,
+    /// Whether it has a function `stage` for work-groups too.
+    pub grouped: bool,
     /// How many units in the last place the approximate outputs may be off: two `f32`, two `f64`.
     pub ulps: [u32; 4],
 }
@@ -43,8 +45,14 @@ pub fn kernel(choices: Choices) -> Kernel {
     maker.may_panic = maker.choices.one_in(4);
     maker.items();
     let body = maker.kernel_body();
+    // However much the kernel has used up.
+    maker.choices.allow(80);
+    let grouped = !maker.may_panic && maker.choices.one_in(4);
+    if grouped {
+        maker.stage();
+    }
     let source = format!("use crate::support::*;\n\n{}{body}", maker.text);
-    Kernel { genome: maker.choices.into_genome(), source, ulps: maker.ulps }
+    Kernel { genome: maker.choices.into_genome(), source, grouped, ulps: maker.ulps }
 }
 
 /// How deep expressions may nest.
@@ -82,6 +90,8 @@ struct Maker {
     cost: u64,
     /// Whether `inputs`, `i` and `cells` are in sight.
     in_kernel: bool,
+    /// Whether `shared`, what the items of a group gave, is in sight.
+    in_group: bool,
     fresh: usize,
     ulps: [u32; 4],
 }
@@ -102,6 +112,7 @@ impl Maker {
             times: 1,
             cost: 0,
             in_kernel: false,
+            in_group: false,
             fresh: 0,
             ulps: [0; 4],
         }

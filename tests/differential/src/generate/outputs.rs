@@ -38,6 +38,21 @@ impl Maker {
         )
     }
 
+    /// The function `stage`: what an item of a work-group gives next, from what all gave before.
+    pub(super) fn stage(&mut self) {
+        self.scope.clear();
+        self.cost = 0;
+        (self.in_kernel, self.in_group) = (true, true);
+        self.declare("before", &Type::U64, false);
+        let statements = self.statements(1, 4);
+        let value = self.expression(&Type::U64, DEPTH);
+        self.text += &format!(
+            "pub fn stage(i: usize, inputs: &[u64], cells: &Cells<'_>, shared: &[u64], before: u64) -> u64 {{\n\
+             {statements}{value}\n}}\n\n"
+        );
+        (self.in_kernel, self.in_group) = (false, false);
+    }
+
     /// Statements that make `path`, a value of type `of`, part of `hash`.
     pub(super) fn absorb(&mut self, hash: &str, path: &str, of: &Type) -> String {
         match of {
