@@ -14,19 +14,6 @@ const RUN: usize = 16;
 /// Every item of the group must make the same calls, in the same order, as for barriers. Values are
 /// combined in the order of the items' linear indices, so that an operation need only be associative,
 /// and every device gives the same answer.
-///
-/// ```
-/// use crosscut::prelude::*;
-///
-/// let queue = Queue::new()?;
-/// let x = queue.upload(&[3, 1, 4, 1, 5, 9, 2, 6])?;
-/// let mut sums = queue.zeroed::<i32>(8)?;
-/// queue.parallel_for(NdRange::new(8, 4), (&x, &mut sums), |item, (x, sum)| {
-///     *sum = item.work_group().inclusive_scan(x[item.global()], |a, b| a + b);
-/// })?;
-/// assert_eq!(queue.download(&sums)?, [3, 4, 8, 9, 5, 14, 16, 22]);
-/// # Ok::<(), crosscut::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WorkGroup<'a, 'k, I>(&'a NdItem<'k, I>);
 

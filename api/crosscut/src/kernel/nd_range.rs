@@ -24,6 +24,21 @@ use super::range::{Sealed, line};
 /// assert_eq!(queue.download(&y)?, [0, 1, 2, 10, 11, 12]);
 /// # Ok::<(), crosscut::Error>(())
 /// ```
+///
+/// What a group computes together, [`NdItem::work_group`] has:
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[3, 1, 4, 1, 5, 9, 2, 6])?;
+/// let mut sums = queue.zeroed::<i32>(8)?;
+/// queue.parallel_for(NdRange::new(8, 4), (&x, &mut sums), |item, (x, sum)| {
+///     *sum = item.work_group().inclusive_scan(x[item.global()], |a, b| a + b);
+/// })?;
+/// assert_eq!(queue.download(&sums)?, [3, 4, 8, 9, 5, 14, 16, 22]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdRange<I> {
     range: I,
