@@ -133,7 +133,7 @@ fn a_wrong_command_is_refused_with_a_way_out() {
     assert_eq!(
         text(&output.stderr),
         "error: `publish` is not a command\n |\n = help: say `build`, `run`, `test`, `bench`, \
-         `check` or `clean`; `cargo crosscut --help` explains them\n\n"
+         `check`, `clean`, `ls` or `doctor`; `cargo crosscut --help` explains them\n\n"
     );
 }
 
