@@ -13,7 +13,7 @@ fn every_hook_is_defined_under_its_name() {
         __crosscut_read_argument_address __crosscut_argument_length __crosscut_global_id
         __crosscut_global_size __crosscut_local_id __crosscut_local_size __crosscut_group_id
         __crosscut_group_count __crosscut_local_address __crosscut_group_scratch __crosscut_global_address
-        __crosscut_spec_constant __crosscut_barrier
+        __crosscut_spec_constant __crosscut_scope_begin __crosscut_scope_end __crosscut_barrier
     );
     assert_eq!(defined, names::FUNCTIONS);
     assert!(!crosscut_device::on_device());
