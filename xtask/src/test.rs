@@ -47,9 +47,9 @@ pub(crate) fn run() -> Result {
 const TEST_VARIABLES: [(&str, &str); 2] =
     [("CROSSCUT_REQUIRE_OPENCL", "1"), ("CROSSCUT_CACHE", "0")];
 
-/// The tests of the Rust API that no device can run: kernels that only native code allows, and programs
-/// that do not compile.
-const NOT_ON_DEVICES: [&str; 2] = ["host_only", "compile_fail"];
+/// The tests of the Rust API that no device can run: kernels that only native code allows, groups that
+/// break the rules of barriers, and programs that do not compile.
+const NOT_ON_DEVICES: [&str; 3] = ["host_only", "work_groups", "compile_fail"];
 
 fn rust_api_on_opencl() -> Result {
     let mut command = crosscut_tests();

@@ -75,14 +75,24 @@ const DROPPED_CHECKS: &[&str] =
 /// crates then take the way that every processor can go.
 const DETECTION: &str = "__is_feature_detected";
 
+/// What those functions remember, where they are inlined: words whose highest bit says that the others,
+/// a feature each, are known.
+const DETECTED: &str = "std_detect6detect5cache5CACHE";
+
+/// [`DETECTED`] without a feature, in bytes.
+const KNOWN: &str = r"\00\00\00\00\00\00\00\80";
+
 /// Runs the pass.
 pub(crate) fn run(ir: &mut Ir) {
+    // Assembly of whole modules is the host's. Who calls what it defines is refused for the symbol.
+    ir.items.retain(|item| !item.lines[0].starts_with("module asm"));
     for item in &mut ir.items {
         match item.kind {
             Kind::Attributes => filter_attributes(item),
             Kind::Variable if item.name[1..] == *hooks::ON_DEVICE => {
                 item.lines = vec![format!("@{} = internal constant i8 1", hooks::ON_DEVICE)];
             }
+            Kind::Variable if item.name.contains(DETECTED) => forget_features(item),
             Kind::Variable => keep_variable(item),
             Kind::Function | Kind::Declaration => {
                 let hook = HOOK_DECLARATIONS.iter().find(|hook| hook.0 == &item.name[1..]);
@@ -121,6 +131,18 @@ fn keep_variable(item: &mut Item) {
         matches!(token, "internal" | "private" | "linkonce_odr").then(String::new)
     });
     item.lines[0] = format!("{kept}externally_initialized {}", &line[at..]);
+}
+
+/// Makes what is known of the host's CPU a constant: nothing.
+fn forget_features(item: &mut Item) {
+    let length = |token: &str| token.trim_start_matches('[').parse::<usize>().ok();
+    let line = &item.lines[0];
+    let bytes = line.find('[').and_then(|at| line[at..].split(' ').next()).and_then(length);
+    if let Some(bytes) = bytes.filter(|bytes| bytes % 8 == 0) {
+        let words = KNOWN.repeat(bytes / 8);
+        item.lines =
+            vec![format!("{} = internal constant [{bytes} x i8] c\"{words}\", align 8", item.name)];
+    }
 }
 
 fn filter_attributes(item: &mut Item) {
