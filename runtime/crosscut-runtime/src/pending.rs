@@ -49,13 +49,20 @@ impl Pending {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a command.
-    pub(crate) fn remember(&self, command: &Arc<Command>) {
+    /// Forgets those that somebody waited for: the usual case, and known without asking the driver.
+    ///
+    /// To be called before the next command is handed over: a driver that is given one has less time
+    /// for the release of an event.
+    pub(crate) fn forget_settled(&self) {
         let mut list = self.list();
-        // Those that somebody waited for: the usual case, and known without asking the driver.
         while list.commands.front().is_some_and(|command| command.is_settled()) {
             list.commands.pop_front();
         }
+    }
+
+    /// Remembers a command.
+    pub(crate) fn remember(&self, command: &Arc<Command>) {
+        let mut list = self.list();
         if list.commands.len() >= FIRST_SWEEP.max(list.sweep_at) {
             list.sweep();
         }

@@ -132,6 +132,7 @@ impl Queue {
             let after: Vec<&dyn adapter::Event> = after.iter().map(|it| &*it.event).collect();
             return Ok(Command::new(self.origin, run(&after)?, outcome));
         }
+        self.pending.forget_settled();
         if uses.is_empty() && after.is_empty() {
             // There is no order to keep.
             let command = Command::new(self.origin, run(&[])?, outcome);
