@@ -101,7 +101,7 @@ impl Event for ClEvent {
 
     fn wait(&self) -> Result<(), DriverError> {
         const CALL: &str = "clWaitForEvents";
-        exit::check(CALL)?;
+        let _waiting = exit::wait(CALL)?;
         // SAFETY: the event is alive.
         match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
             sys::CL_SUCCESS => Ok(()),

@@ -13,8 +13,10 @@
 //! the handler is registered again after the first program. What is left is an `exit` from another
 //! thread during the very first build.
 //!
-//! Waiting for a command is not counted among those: it could hold up the end of the process for as
-//! long as the command takes.
+//! Threads that wait for a command are let finish for a shorter while only: they could hold up the
+//! end of the process for as long as the command takes. And a thread that begins to wait once the
+//! process is ending never comes back: a command that was submitted before may still write to memory
+//! of the thread's own, which an error would let it free under the driver's hands.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,11 +30,30 @@ use crate::sys;
 /// program on a machine that has much else to do.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long threads that wait for commands may hold up the end of the process.
+const PATIENCE_WITH_WAITS: Duration = Duration::from_secs(2);
+
 static EXITING: AtomicBool = AtomicBool::new(false);
 
 /// How many threads are inside of calls. Raised before `EXITING` is looked at, looked at after that
 /// is set, all in one order: so the handler sees every call that did not see the flag.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads wait inside of the driver; seen by the handler as `CALLS` is.
+static WAITS: AtomicUsize = AtomicUsize::new(0);
+
+/// Which thread ends the process, by the address of its [`MARK`].
+static EXITING_THREAD: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Has an address of its own in each thread, for as long as the thread is there: it needs no
+    /// destructor.
+    static MARK: u8 = const { 0 };
+}
+
+fn this_thread() -> usize {
+    MARK.with(|mark| (&raw const *mark).addr())
+}
 
 unsafe extern "C" {
     /// C's own; it is part of every C library that Rust's standard library links.
@@ -40,10 +61,17 @@ unsafe extern "C" {
 }
 
 extern "C" fn begin_exit() {
+    // Before the flag, so that whoever sees that sees this.
+    EXITING_THREAD.store(this_thread(), Ordering::SeqCst);
     EXITING.store(true, Ordering::SeqCst);
     // The clock matters only where somebody ends the process from inside of a call.
+    until_none(&CALLS, PATIENCE);
+    until_none(&WAITS, PATIENCE_WITH_WAITS);
+}
+
+fn until_none(threads: &AtomicUsize, patience: Duration) {
     let started = Instant::now();
-    while CALLS.load(Ordering::SeqCst) != 0 && started.elapsed() < PATIENCE {
+    while threads.load(Ordering::SeqCst) != 0 && started.elapsed() < patience {
         std::thread::yield_now();
     }
 }
@@ -115,9 +143,30 @@ pub(crate) fn enter(call: &'static str) -> Result<Alive, DriverError> {
     driver().ok_or_else(|| refusal(call))
 }
 
-/// Refuses `call`, which may block for long, if the driver may no longer be called.
-pub(crate) fn check(call: &'static str) -> Result<(), DriverError> {
-    if EXITING.load(Ordering::SeqCst) { Err(refusal(call)) } else { Ok(()) }
+/// Shows that the driver is there, and keeps it there for a while.
+pub(crate) struct Waiting(());
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// To be held while `call` blocks until commands have completed.
+///
+/// Once the process is ending this returns on the thread that ends it alone, with a refusal: that one
+/// is not in the middle of anything that lent memory to a command.
+pub(crate) fn wait(call: &'static str) -> Result<Waiting, DriverError> {
+    WAITS.fetch_add(1, Ordering::SeqCst);
+    let waiting = Waiting(());
+    if !EXITING.load(Ordering::SeqCst) {
+        return Ok(waiting);
+    }
+    drop(waiting);
+    while EXITING_THREAD.load(Ordering::SeqCst) != this_thread() {
+        std::thread::park();
+    }
+    Err(refusal(call))
 }
 
 fn refusal(call: &'static str) -> DriverError {

@@ -351,7 +351,7 @@ impl Queue for ClQueue {
     }
 
     fn wait(&self) -> Result<(), DriverError> {
-        exit::check("clFinish")?;
+        let _waiting = exit::wait("clFinish")?;
         // SAFETY: the queue is alive.
         check("clFinish", unsafe { (self.context.api.clFinish)(self.raw) })
     }

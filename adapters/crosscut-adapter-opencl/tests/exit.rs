@@ -101,6 +101,22 @@ fn child() {
             std::thread::sleep(Duration::from_millis(100));
             std::process::exit(CODE);
         }
+        "thread that begins to wait late" => {
+            for mut one in everything {
+                one.spin(LONG).unwrap();
+                std::thread::spawn(move || {
+                    while one.queue.barrier(&[]).is_ok() {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    // The process is ending and the kernel still runs: with its memory freed, or
+                    // what a copy behind it writes to, it would write to somebody else's.
+                    let _ = one.events[1].wait();
+                    std::process::abort();
+                });
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            std::process::exit(CODE);
+        }
         "handler registered before the driver" => {
             *LEFT.lock().unwrap() = everything;
             std::process::exit(CODE);
@@ -143,6 +159,11 @@ fn a_process_can_end_with_a_kernel_in_flight() {
 #[test]
 fn a_process_can_end_while_a_thread_waits() {
     ends_well("thread that waits");
+}
+
+#[test]
+fn a_thread_that_waits_while_the_process_ends_never_comes_back() {
+    ends_well("thread that begins to wait late");
 }
 
 #[test]
