@@ -109,7 +109,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
         let (kernel, verdict) = if arguments.no_shrink {
             (kernel, verdict)
         } else {
-            shrink::shrink(&workshop, profile, kernel, verdict)?
+            shrink::shrink(kernel, verdict, |candidates| workshop.judge(candidates, profile))?
         };
         println!(
             "\nseed {}, kernel {number}, {profile:?}: {}\n{}\nagain: cargo xtask differential --seed {} --only {number}",

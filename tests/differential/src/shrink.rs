@@ -5,22 +5,22 @@
 
 use crate::choices::Choices;
 use crate::generate::{self, Kernel};
-use crate::package::{Profile, Verdict, Workshop};
+use crate::package::Verdict;
 
 /// Candidates of one build.
 const AT_ONCE: usize = 40;
 /// Builds, at most.
 const ROUNDS: usize = 40;
 
-/// A smaller kernel that is no more like the host's than `kernel`, and its verdict.
+/// A smaller kernel that is no more like the host's than `kernel`, and its verdict. `judge` gives the
+/// verdicts of many kernels.
 ///
 /// # Errors
-/// As [`Workshop::judge`].
+/// Those of `judge`.
 pub fn shrink(
-    workshop: &Workshop,
-    profile: Profile,
     kernel: Kernel,
     verdict: Verdict,
+    mut judge: impl FnMut(&[Kernel]) -> Result<Vec<Verdict>, String>,
 ) -> Result<(Kernel, Verdict), String> {
     let mut best = (kernel, verdict);
     let mut size = best.0.genome.len().div_ceil(2).max(1);
@@ -41,7 +41,7 @@ pub fn shrink(
         if candidates.is_empty() {
             break;
         }
-        let verdicts = workshop.judge(&candidates, profile)?;
+        let verdicts = judge(&candidates)?;
         let failing = candidates
             .into_iter()
             .zip(verdicts)
@@ -82,4 +82,57 @@ fn smaller(kernel: &Kernel, size: usize, from: usize) -> Vec<Kernel> {
         .map(|genome| generate::kernel(Choices::replay(genome)))
         .filter(|candidate| measure(candidate) < measure(kernel))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::Choices;
+
+    /// A device that gets kernels wrong if they hold `word`, and cannot build them if they hold
+    /// `forbidden`.
+    fn verdict(kernel: &Kernel, word: &str, forbidden: &str) -> Verdict {
+        if kernel.source.contains(forbidden) {
+            Verdict::NotBuilt("refused".into())
+        } else if kernel.source.contains(word) {
+            Verdict::Differs("wrong".into())
+        } else {
+            Verdict::Same
+        }
+    }
+
+    #[test]
+    fn failing_kernels_shrink_and_go_on_failing() {
+        let simplest = generate::kernel(Choices::replay(&[])).source.len();
+        let (mut shrunk, mut whole, mut left) = (0, 0, 0);
+        for seed in 0..80 {
+            let kernel = generate::kernel(Choices::random(seed, 240));
+            let judge = |kernel: &Kernel| verdict(kernel, "rotate_left", "wrapping_pow");
+            let before = judge(&kernel);
+            if !matches!(before, Verdict::Differs(_)) {
+                continue;
+            }
+            let length = kernel.source.len();
+            let (small, after) =
+                shrink(kernel, before, |candidates| Ok(candidates.iter().map(judge).collect()))
+                    .unwrap();
+            assert_eq!(after, judge(&small), "the verdict is that of the kernel beside it");
+            assert!(matches!(after, Verdict::Differs(_)), "{}", small.source);
+            whole += length - simplest;
+            left += small.source.len() - simplest;
+            shrunk += 1;
+        }
+        assert!(left * 3 <= whole, "of {whole} characters {left} are left");
+        assert!(shrunk >= 10, "only {shrunk} kernels had what it takes");
+    }
+
+    #[test]
+    fn what_cannot_shrink_stays_as_it_is() {
+        let kernel = generate::kernel(Choices::random(1, 120));
+        let source = kernel.source.clone();
+        let told = Verdict::Differs("wrong".into());
+        let all_agree = |some: &[Kernel]| Ok(vec![Verdict::Same; some.len()]);
+        let (left, verdict) = shrink(kernel, told.clone(), all_agree).unwrap();
+        assert_eq!((left.source, verdict), (source, told));
+    }
 }
