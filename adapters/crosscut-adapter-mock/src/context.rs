@@ -21,6 +21,9 @@ const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
 /// What the bytes of a built program begin with; its code follows.
 const BINARY_MAGIC: &[u8] = b"mock binary\n";
 
+/// SPIR-V's capability `GlobalVariableHostAccessINTEL`.
+const HOST_ACCESS: u32 = 6187;
+
 pub(crate) struct MockContext {
     pub(crate) engine: Arc<Engine>,
     pub(crate) largest_allocation: u64,
@@ -72,6 +75,10 @@ impl Context for MockContext {
         }
         self.engine.record(Operation::Build, || Call::Build { length: code.len() })?;
         Ok(Box::new(MockProgram { engine: Arc::clone(&self.engine), code: code.to_vec() }))
+    }
+
+    fn takes_annotation(&self, capability: u32) -> bool {
+        capability == HOST_ACCESS && self.engine.has_variables()
     }
 
     fn argument_alignment(&self) -> usize {

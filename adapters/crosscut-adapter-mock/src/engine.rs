@@ -11,6 +11,7 @@ use crate::event::Completion;
 use crate::log::{Call, Operation};
 use crate::memory::View;
 use crate::program::KernelBody;
+use crate::variable::Bytes;
 
 /// The alignment that memory objects have on many devices.
 const OBJECT_ALIGNMENT: usize = 128;
@@ -31,6 +32,7 @@ struct State {
     log: Vec<Call>,
     failures: Vec<Failure>,
     kernels: HashMap<String, KernelBody>,
+    variables: HashMap<String, Bytes>,
     held: bool,
     /// Held commands are being released in this random order.
     shuffle: Option<u64>,
@@ -138,6 +140,18 @@ impl Engine {
 
     pub(crate) fn kernel(&self, name: &str) -> Option<KernelBody> {
         lock(&self.state).kernels.get(name).cloned()
+    }
+
+    pub(crate) fn define_variable(&self, name: &str, bytes: Vec<u8>) {
+        lock(&self.state).variables.insert(name.to_owned(), Arc::new(Mutex::new(bytes)));
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<Bytes> {
+        lock(&self.state).variables.get(name).cloned()
+    }
+
+    pub(crate) fn has_variables(&self) -> bool {
+        !lock(&self.state).variables.is_empty()
     }
 
     pub(crate) fn hold(&self) {

@@ -22,8 +22,9 @@ mod log;
 mod memory;
 mod program;
 mod queue;
+mod variable;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
     Absence, Adapter, Backend, CodeForm, Device, DeviceInfo, DeviceKind, DriverError, Feature,
@@ -156,6 +157,19 @@ impl Mock {
     /// Says what kernels of this name do. Programs have no others.
     pub fn define_kernel(&self, name: &str, run: impl Fn(&Launch<'_>) + Send + Sync + 'static) {
         self.engine.define_kernel(name, Arc::new(run));
+    }
+
+    /// Gives programs a variable of this name for the host. With one, the mock takes SPIR-V that names
+    /// variables; without any, it is a driver that knows no names of variables.
+    pub fn define_variable(&self, name: &str, bytes: impl Into<Vec<u8>>) {
+        self.engine.define_variable(name, bytes.into());
+    }
+
+    /// What a variable holds now.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<Vec<u8>> {
+        let bytes = self.engine.variable(name)?;
+        Some(bytes.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// Keeps commands submitted from now on from running.

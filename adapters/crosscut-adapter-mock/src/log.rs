@@ -141,6 +141,36 @@ pub enum Call {
         /// The events to wait for.
         after: Vec<u64>,
     },
+    /// A variable of a program was written.
+    WriteVariable {
+        /// On which queue.
+        queue: u64,
+        /// The command's event.
+        event: u64,
+        /// Its name.
+        name: String,
+        /// From which byte on.
+        offset: usize,
+        /// How many bytes.
+        size: NonZeroUsize,
+        /// The events to wait for.
+        after: Vec<u64>,
+    },
+    /// A variable of a program was read.
+    ReadVariable {
+        /// On which queue.
+        queue: u64,
+        /// The command's event.
+        event: u64,
+        /// Its name.
+        name: String,
+        /// From which byte on.
+        offset: usize,
+        /// How many bytes.
+        size: NonZeroUsize,
+        /// The events to wait for.
+        after: Vec<u64>,
+    },
     /// A barrier was put into a queue.
     Barrier {
         /// On which queue.
@@ -234,6 +264,10 @@ pub enum Operation {
     Fill,
     /// Copying memory to memory.
     Copy,
+    /// Writing a variable of a program.
+    WriteVariable,
+    /// Reading a variable of a program.
+    ReadVariable,
     /// Putting a barrier into a queue.
     Barrier,
     /// Making an event that completes when the caller says so.
@@ -268,6 +302,8 @@ impl Operation {
             Self::Read => "mockRead",
             Self::Fill => "mockFill",
             Self::Copy => "mockCopy",
+            Self::WriteVariable => "mockWriteVariable",
+            Self::ReadVariable => "mockReadVariable",
             Self::Barrier => "mockBarrier",
             Self::Promise => "mockPromise",
             Self::OnComplete => "mockOnComplete",

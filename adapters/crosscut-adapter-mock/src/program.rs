@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind, Extent, Kernel, Program};
+use crosscut_adapter_api::{DriverError, DriverErrorKind, Extent, Kernel, Program, Variable};
 
 use crate::engine::Engine;
 use crate::log::{Call, Operation};
 use crate::memory::View;
+use crate::variable::MockVariable;
 
 /// What a kernel does, for its whole index space at once.
 pub(crate) type KernelBody = Arc<dyn Fn(&Launch<'_>) + Send + Sync>;
@@ -76,6 +77,10 @@ impl Program for MockProgram {
         let name = name.to_owned();
         self.engine.record(Operation::Kernel, || Call::Kernel { name: name.clone() })?;
         Ok(Box::new(MockKernel { name, body }))
+    }
+
+    fn variable(&self, name: &str) -> Option<Box<dyn Variable>> {
+        Some(Box::new(MockVariable::new(name, self.engine.variable(name)?)?))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crosscut_adapter_api::{
-    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions, QueueOrder,
+    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions,
+    QueueOrder, VariableQueue,
 };
 
 use crate::engine::{Command, Engine};
@@ -14,8 +15,8 @@ use crate::memory::HostMemory;
 use crate::program::{Launch, MockKernel, Resolved};
 
 pub(crate) struct MockQueue {
-    engine: Arc<Engine>,
-    number: u64,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) number: u64,
     options: QueueOptions,
     line: Mutex<Line>,
 }
@@ -30,10 +31,10 @@ struct Line {
 }
 
 /// What a command has to wait for.
-struct Waits(Vec<Arc<Completion>>);
+pub(crate) struct Waits(Vec<Arc<Completion>>);
 
 /// A pointer of the caller's that a command carries.
-struct HostPointer<T>(T);
+pub(crate) struct HostPointer<T>(pub(crate) T);
 
 // SAFETY: the contract of the queue's methods lets the pointer be used from any thread until the
 // command's event completes, and the command is the only one to use it.
@@ -41,7 +42,7 @@ unsafe impl<T> Send for HostPointer<T> {}
 
 impl<T: Copy> HostPointer<T> {
     /// By a method, so that a closure captures this type and not the bare pointer inside.
-    fn get(&self) -> T {
+    pub(crate) fn get(&self) -> T {
         self.0
     }
 }
@@ -53,7 +54,7 @@ fn own(memory: &dyn Memory) -> &HostMemory {
     }
 }
 
-fn numbers(after: &[&dyn Event]) -> Vec<u64> {
+pub(crate) fn numbers(after: &[&dyn Event]) -> Vec<u64> {
     let number = |event: &&dyn Event| match event.as_any().downcast_ref::<MockEvent>() {
         Some(event) => event.number,
         None => panic!("the runtime hands over only events of the same context"),
@@ -62,7 +63,7 @@ fn numbers(after: &[&dyn Event]) -> Vec<u64> {
 }
 
 /// The commands behind the events.
-fn waits(after: &[&dyn Event]) -> Waits {
+pub(crate) fn waits(after: &[&dyn Event]) -> Waits {
     let completion = |event: &&dyn Event| {
         let event = event.as_any().downcast_ref::<MockEvent>();
         event.map(|event| Arc::clone(&event.completion))
@@ -79,7 +80,7 @@ impl MockQueue {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn submit(
+    pub(crate) fn submit(
         &self,
         event: u64,
         uses: Vec<u64>,
@@ -269,6 +270,10 @@ impl Queue for MockQueue {
             to.write(target, &bytes);
         };
         Ok(self.submit(event, uses, waits, Box::new(run)))
+    }
+
+    fn as_variables(&self) -> Option<&dyn VariableQueue> {
+        self.engine.has_variables().then_some(self)
     }
 
     fn barrier(&self, after: &[&dyn Event]) -> Result<Box<dyn Event>, DriverError> {

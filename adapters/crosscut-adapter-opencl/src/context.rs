@@ -17,6 +17,7 @@ use crate::memory::ClMemory;
 use crate::program::ClProgram;
 use crate::queue::ClQueue;
 use crate::sys::Handle;
+use crate::variable;
 
 /// A `cl_context` of one device. Memory, programs and queues share it; the last one releases it.
 pub(crate) struct ContextHandle {
@@ -95,6 +96,10 @@ impl Context for ClContext {
     fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError> {
         assert_eq!(form, CodeForm::Spirv64, "the runtime builds only forms that a device lists");
         Ok(Box::new(ClProgram::build(&self.0, code)?))
+    }
+
+    fn takes_annotation(&self, capability: u32) -> bool {
+        capability == variable::HOST_ACCESS && self.0.variables.is_some()
     }
 
     fn argument_alignment(&self) -> usize {

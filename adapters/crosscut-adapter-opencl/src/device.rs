@@ -27,6 +27,8 @@ pub(crate) struct ClDevice {
     pub(crate) usm: Option<Usm>,
     /// Whether host memory can be unified shared memory too.
     pub(crate) usm_on_host: bool,
+    /// The entry points for variables of programs, if it is to be used as it is.
+    pub(crate) variables: Option<sys::Variables>,
     /// Takes SPIR-V, if the device does.
     pub(crate) create_program: Option<sys::CreateProgramWithIl>,
     /// Whether queues can be out of order.
@@ -132,6 +134,9 @@ impl ClDevice {
                 && has("cl_intel_unified_shared_memory")
                 && can_access(number(&ask(sys::CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL)))
         });
+        // SAFETY: as above.
+        let variables = unsafe { sys::Variables::find(api, platform) }
+            .filter(|_| memory == MemoryModel::BestAvailable);
         let can_access = |property| usm.is_some() && can_access(number(&ask(property)));
         let usm_on_host = can_access(sys::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL);
         let shared = can_access(sys::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL);
@@ -195,6 +200,7 @@ impl ClDevice {
             is_part: false,
             usm,
             usm_on_host,
+            variables,
             create_program,
             out_of_order_queues: features.has(Feature::OutOfOrderQueue),
             base_alignment: bytes_of_bits(number(&ask(sys::CL_DEVICE_MEM_BASE_ADDR_ALIGN))),

@@ -1,9 +1,9 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and six of its own: `query`,
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and seven of its own: `query`,
 //! which asks what a device is, `partition`, which cuts it, `arguments`, which sets those that changed,
-//! `callback`, by which the driver calls us, `rest`, which keeps queues a while before they are
+//! `callback`, by which the driver calls us, `variable`, which copies variables by name, `rest`, which keeps queues a while before they are
 //! released, and `exit`, which keeps the driver from being called once the process has begun to end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
@@ -34,6 +34,7 @@ mod query;
 mod queue;
 mod rest;
 mod sys;
+mod variable;
 
 use std::sync::Arc;
 

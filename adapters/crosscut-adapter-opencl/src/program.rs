@@ -4,13 +4,14 @@ use std::any::Any;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, Once};
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind, Kernel, Program};
+use crosscut_adapter_api::{DriverError, DriverErrorKind, Kernel, Program, Variable};
 
 use crate::arguments::Arguments;
 use crate::context::ContextHandle;
 use crate::error::{check, error};
 use crate::exit;
 use crate::sys::{self, Handle};
+use crate::variable::ClVariable;
 
 /// A `cl_program`. Its kernels share it; the last one releases it.
 pub(crate) struct ProgramHandle {
@@ -118,6 +119,10 @@ impl Program for ClProgram {
         let kernel = ClKernel { program: Arc::clone(&self.0), raw, arguments: Mutex::default() };
         kernel.allow_indirect_access()?;
         Ok(Box::new(kernel))
+    }
+
+    fn variable(&self, name: &str) -> Option<Box<dyn Variable>> {
+        Some(Box::new(ClVariable::find(&self.0, name)?))
     }
 
     fn as_any(&self) -> &dyn Any {

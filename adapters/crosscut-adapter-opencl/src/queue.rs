@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
-    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions, QueueOrder,
+    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions,
+    QueueOrder, VariableQueue,
 };
 
 use crate::context::ContextHandle;
@@ -19,7 +20,7 @@ use crate::rest;
 use crate::sys::{self, Handle};
 
 /// Commands return before they have run.
-const NON_BLOCKING: u32 = 0;
+pub(crate) const NON_BLOCKING: u32 = 0;
 
 /// A `cl_command_queue`.
 pub(crate) struct ClQueue {
@@ -71,8 +72,20 @@ impl ClQueue {
         Ok(Self { context: Arc::clone(context), raw, in_order, profiling: options.profiling })
     }
 
+    pub(crate) fn context(&self) -> &Arc<ContextHandle> {
+        &self.context
+    }
+
+    pub(crate) fn raw(&self) -> Handle {
+        self.raw
+    }
+
+    pub(crate) fn in_order(&self) -> Option<u64> {
+        self.in_order
+    }
+
     /// Makes the event of a command that was just submitted, and sends it on its way.
-    fn submitted(
+    pub(crate) fn submitted(
         &self,
         call: &'static str,
         status: i32,
@@ -354,6 +367,10 @@ impl Queue for ClQueue {
         let _waiting = exit::wait("clFinish")?;
         // SAFETY: the queue is alive.
         check("clFinish", unsafe { (self.context.api.clFinish)(self.raw) })
+    }
+
+    fn as_variables(&self) -> Option<&dyn VariableQueue> {
+        self.context.variables.is_some().then_some(self)
     }
 }
 

@@ -262,6 +262,52 @@ pub(crate) struct Usm {
     pub(crate) enqueue_memcpy: EnqueueMemcpy,
 }
 
+/// `clEnqueueReadGlobalVariableINTEL` and its twin, which takes the host's address as constant.
+pub(crate) type EnqueueVariable = unsafe extern "system" fn(
+    Handle,
+    Handle,
+    *const c_char,
+    u32,
+    usize,
+    usize,
+    *mut c_void,
+    u32,
+    *const Handle,
+    *mut Handle,
+) -> i32;
+type GetVariablePointer =
+    unsafe extern "system" fn(Handle, Handle, *const c_char, *mut usize, *mut *mut c_void) -> i32;
+
+/// The entry points of `cl_intel_global_variable_access`, of one platform.
+#[derive(Clone, Copy)]
+pub(crate) struct Variables {
+    pub(crate) enqueue_write: EnqueueVariable,
+    pub(crate) enqueue_read: EnqueueVariable,
+    pub(crate) get_pointer: GetVariablePointer,
+}
+
+impl Variables {
+    /// Finds the functions of the extension; `None` if one is missing.
+    ///
+    /// # Safety
+    /// `platform` came from `clGetPlatformIDs`.
+    pub(crate) unsafe fn find(api: &Api, platform: Handle) -> Option<Self> {
+        // SAFETY (all of these): as for `Usm::find`.
+        Some(Self {
+            // SAFETY: see above.
+            enqueue_write: unsafe {
+                extension(api, platform, c"clEnqueueWriteGlobalVariableINTEL")
+            }?,
+            // SAFETY: see above.
+            enqueue_read: unsafe { extension(api, platform, c"clEnqueueReadGlobalVariableINTEL") }?,
+            // SAFETY: see above.
+            get_pointer: unsafe {
+                extension(api, platform, c"clGetDeviceGlobalVariablePointerINTEL")
+            }?,
+        })
+    }
+}
+
 /// One extension function of a platform, as the function pointer type `F`.
 ///
 /// # Safety

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crosscut::prelude::*;
-use crosscut::property::{DeviceImageScope, HostAccess, HostNone, HostRead};
+use crosscut::property::{
+    DeviceImageScope, HostAccess, HostNone, HostRead, ImplementInCsr, InitMode, Reset,
+};
 use crosscut::{Backend, ErrorKind, Result};
 
 #[test]
@@ -149,6 +151,37 @@ fn a_second_image_for_other_values_of_constants_is_refused() -> Result<()> {
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(error.message().contains("would be in a second image"), "{error}");
         assert_eq!(queue.read(&SUM)?, 40);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_only_fpgas_ask_about_is_in_the_image_and_no_obstacle_elsewhere() -> Result<()> {
+    static REGISTER: DeviceGlobal<u32, (DeviceImageScope, InitMode<Reset>, ImplementInCsr<true>)> =
+        DeviceGlobal::new(11);
+    let queue = Queue::new()?;
+    queue.write(&REGISTER, &12)?;
+    let mut out = queue.zeroed::<u32>(1)?;
+    queue.for_each(&mut out, (), |_, out, ()| *out = REGISTER.get() + 1)?;
+    assert_eq!((queue.download(&out)?, queue.read(&REGISTER)?), (vec![13], 12));
+    Ok(())
+}
+
+#[test]
+fn a_variable_has_one_address_if_the_driver_tells_any() -> Result<()> {
+    static VALUE: DeviceGlobal<u32, DeviceImageScope> = DeviceGlobal::new(5);
+    let queue = Queue::new()?;
+    let mut out = queue.zeroed::<u32>(1)?;
+    let ask = || {
+        // SAFETY: the address is only looked at.
+        unsafe { queue.address_of(&VALUE) }
+    };
+    let before = ask();
+    queue.for_each(&mut out, (), |_, out, ()| *out = VALUE.get())?;
+    match (before, ask()) {
+        (Ok(before), Ok(after)) => assert!(before == after && before != 0),
+        (Err(error), Err(_)) => assert_eq!(error.kind(), ErrorKind::KernelNotSupported),
+        other => panic!("{other:?}"),
     }
     Ok(())
 }

@@ -8,8 +8,10 @@
 //! - `words`: the header, and one instruction after the other.
 //! - `valid`, `grammar`, `typing`, `rules`: a closer look at modules that did not come from this project's compiler.
 //! - `interface`: what its kernels take.
+//! - `annotations`: what is said about variables, for drivers that know it.
 //! - `specialise`: gives specialization constants their values.
 
+mod annotations;
 mod grammar;
 mod interface;
 mod rules;
@@ -18,6 +20,10 @@ mod typing;
 mod valid;
 mod words;
 
+pub use annotations::{
+    CAPABILITY_FPGA_VARIABLES, CAPABILITY_HOST_ACCESS, DECORATION_HOST_ACCESS,
+    DECORATION_INIT_MODE, DECORATION_REGISTER_MAP, VARIABLE_EXTENSIONS, keep_annotations,
+};
 pub use interface::{KernelInterface, KernelParameter, ValueKind, interfaces};
 pub use specialise::{Specialised, specialise};
 pub use valid::validate;

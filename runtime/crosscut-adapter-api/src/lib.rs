@@ -22,6 +22,7 @@ mod info;
 mod latch;
 mod native;
 mod partition;
+mod variable;
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -36,6 +37,7 @@ pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind, Limits};
 pub use latch::{Latch, promise_dropped};
 pub use native::{NativeEntry, NativeLaunch, NativeOutcome, NativePanic, NativeQueue, Slot};
 pub use partition::{Partition, Partitionable};
+pub use variable::{Variable, VariableQueue};
 
 /// One driver interface, for example OpenCL.
 pub trait Adapter: Send + Sync {
@@ -100,6 +102,13 @@ pub trait Context: Send + Sync {
     /// [`DriverErrorKind::Build`] with the driver's build log in [`DriverError::log`].
     fn build(&self, form: CodeForm, code: &[u8]) -> Result<Box<dyn Program>, DriverError>;
 
+    /// Whether SPIR-V may declare this capability, one that only says something about the module: code
+    /// is handed over without those that are not taken.
+    fn takes_annotation(&self, capability: u32) -> bool {
+        let _ = capability;
+        false
+    }
+
     /// What every offset of an [`Argument::Memory`] is a multiple of, in bytes.
     ///
     /// 1 wherever memory has addresses. A device with memory objects only can hand a part of one to
@@ -152,6 +161,13 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// [`DriverErrorKind::Build`] if the program has none of that name.
     fn kernel(&self, name: &str) -> Result<Box<dyn Kernel>, DriverError>;
+
+    /// Finds a variable by the name that the code gives it for the host. `None` if there is none, or
+    /// if the driver knows no names of variables.
+    fn variable(&self, name: &str) -> Option<Box<dyn Variable>> {
+        let _ = name;
+        None
+    }
 
     /// For the adapter to find its own type again.
     fn as_any(&self) -> &dyn Any;
@@ -335,6 +351,11 @@ pub trait Queue: Send + Sync {
     /// # Errors
     /// The driver's word that a command failed.
     fn wait(&self) -> Result<(), DriverError>;
+
+    /// Copies from and to variables of programs, where the driver can.
+    fn as_variables(&self) -> Option<&dyn VariableQueue> {
+        None
+    }
 
     /// Launching native code, on the device that runs it.
     fn as_native(&self) -> Option<&dyn NativeQueue> {

@@ -140,6 +140,10 @@ impl GlobalHandle {
         self.atomic_width
     }
 
+    pub(crate) fn properties(&self) -> u64 {
+        self.properties
+    }
+
     pub(crate) fn has_image_scope(&self) -> bool {
         self.properties & global_properties::IMAGE_SCOPE != 0
     }

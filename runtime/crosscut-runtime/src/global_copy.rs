@@ -79,6 +79,16 @@ impl Queue {
             Reach::Image(variable) => {
                 let after = self.dependencies(after)?;
                 let failed = |error| Error::driver("copying to a device global", error);
+                let host = source.cast_mut();
+                // SAFETY: the source is only read, and the wait comes before the caller gets it back;
+                // the range was checked.
+                let named = unsafe {
+                    self.copy_named(&variable, Direction::Set, offset, host, size, &after)
+                };
+                if let Some(command) = named {
+                    self.wait_for_copy(&command?).map_err(failed)?;
+                    return Ok(Event::nothing());
+                }
                 let (staging, uses) = (&variable.staging, [(&variable.staging, Access::Write)]);
                 let command = self.submit(&uses, after, Outcome::Settled, |after| {
                     // SAFETY: as above; the block is as large as the global.
@@ -144,6 +154,17 @@ impl Queue {
             Reach::Image(variable) => {
                 let after = self.dependencies(after)?;
                 let writer = variable.staging.uses().last_write();
+                // SAFETY: the target is the caller's for the size, and the wait comes before it gets it
+                // back; the range was checked.
+                let named = unsafe {
+                    self.copy_named(&variable, Direction::Get, offset, target, size, &after)
+                };
+                if let Some(command) = named {
+                    let failed = |error| Error::driver("copying from a device global", error);
+                    self.wait_for_copy(&command?).map_err(failed)?;
+                    writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+                    return self.settle_pending();
+                }
                 let moved = self.move_staged(&variable, Direction::Get, offset, size, &after)?;
                 let failed = |error| Error::driver("copying from a device global", error);
                 let (staging, uses) = (&variable.staging, [(&variable.staging, Access::Read)]);
@@ -307,7 +328,7 @@ impl Queue {
             Reach::Nowhere => Some(global.align() as u64),
             Reach::Host(address) => Some(address.expose_provenance() as u64),
             Reach::Device(allocation) => allocation.memory().device_address(),
-            Reach::Image(_) => None,
+            Reach::Image(variable) => variable.device_address(),
         };
         address.ok_or_else(|| {
             let device = &self.context().device().info().name;

@@ -1,13 +1,16 @@
 //! Device globals with image scope, on devices that run images: variables of the built program.
 //!
-//! The host reaches one through two kernels of its image, which copy between the variable and a
-//! staging block laid out like it. The block's uses order everybody who touches the variable, and
-//! only the bytes that were asked for are moved: what a kernel writes beside them stays.
+//! The host reaches one by the driver's own calls where it has them, and otherwise through two kernels of
+//! its image, which copy between the variable and a staging block laid out like it. The block's uses order
+//! everybody who touches the variable, and only the bytes that were asked for are moved: what a kernel
+//! writes beside them stays. The kernels also serve copies that no call of the driver's makes: between the
+//! variable and a buffer, and those that the global's own properties refuse to the host's program.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{self as adapter, Argument, Extent, MemoryKind};
+use crosscut_image::global_properties;
 
 use crate::command::{Access, Command, Outcome};
 use crate::context::Context;
@@ -26,13 +29,18 @@ pub(crate) struct ImageGlobal {
     pub(crate) staging: Arc<Allocation>,
     get: Box<dyn adapter::Kernel>,
     set: Box<dyn adapter::Kernel>,
+    /// The variable itself, if the driver knows it by name.
+    named: Option<Box<dyn adapter::Variable>>,
+    /// The directions that its decoration in the code allows the driver's calls.
+    readable: bool,
+    writable: bool,
 }
 
 /// Which variable: the program's number, the image and the global in it.
 pub(crate) type Variable = (u64, usize, u32);
 
 /// Which way bytes go.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the variable to the staging block.
     Get,
@@ -45,9 +53,9 @@ impl ImageGlobal {
     pub(crate) fn new(
         context: &Context,
         program: &dyn adapter::Program,
-        index: u32,
+        (index, id): (u32, &str),
+        global: GlobalHandle,
         size: NonZeroUsize,
-        align: usize,
     ) -> Result<Self, Error> {
         let kernel = |what: &str| {
             program
@@ -57,8 +65,25 @@ impl ImageGlobal {
         Ok(Self {
             get: kernel("get")?,
             set: kernel("set")?,
-            staging: allocate(context, MemoryKind::Device, size, align)?,
+            staging: allocate(context, MemoryKind::Device, size, global.align())?,
+            named: program.variable(id).filter(|variable| variable.size() == size),
+            readable: global.properties() & global_properties::HOST_READS != 0,
+            writable: global.properties() & global_properties::HOST_WRITES != 0,
         })
+    }
+
+    /// The variable, if the driver's own calls can copy in this direction.
+    fn named(&self, direction: Direction) -> Option<&dyn adapter::Variable> {
+        let allowed = match direction {
+            Direction::Get => self.readable,
+            Direction::Set => self.writable,
+        };
+        self.named.as_deref().filter(|_| allowed)
+    }
+
+    /// Where the device has the variable, if the driver tells.
+    pub(crate) fn device_address(&self) -> Option<u64> {
+        self.named.as_ref()?.device_address()
     }
 }
 
@@ -92,6 +117,39 @@ impl Queue {
         let context = self.context();
         let (found, index) = find(context, global)?;
         context.inner().kernels.image_global(context, &found, index)
+    }
+
+    /// Copies between host memory and a variable by the driver's own call. `None` if it has none for
+    /// that.
+    ///
+    /// # Safety
+    /// `size` bytes at `host` are readable (`Set`) or writable by nobody else (`Get`) until the command
+    /// has completed, and the range lies inside the variable.
+    pub(crate) unsafe fn copy_named(
+        &self,
+        global: &ImageGlobal,
+        direction: Direction,
+        offset: usize,
+        host: *mut u8,
+        size: NonZeroUsize,
+        after: &[Arc<Command>],
+    ) -> Option<Result<Arc<Command>, Error>> {
+        let (calls, variable) = (self.adapter.as_variables()?, global.named(direction)?);
+        // The staging block stands for the variable: whoever writes it changes the variable.
+        let access = if direction == Direction::Get { Access::Read } else { Access::Write };
+        let uses = [(&global.staging, access)];
+        let command =
+            self.submit(&uses, after.to_vec(), Outcome::Settled, |after| match direction {
+                // SAFETY: the caller's promise; dropping the block, which lives with the variable, waits.
+                Direction::Get => unsafe {
+                    calls.read_variable(variable, offset, host, size, after)
+                },
+                // SAFETY: as above.
+                Direction::Set => unsafe {
+                    calls.write_variable(variable, offset, host, size, after)
+                },
+            });
+        Some(command.map_err(|error| Error::driver("copying a device global by its name", error)))
     }
 
     /// Moves `size` bytes from byte `offset` on between a variable and its staging block.

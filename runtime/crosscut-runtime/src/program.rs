@@ -309,6 +309,7 @@ impl Kernels {
             drop(self.build(context, found, &Specialization::default())?);
         }
         let handle = global_handle(found, index)?;
+        let id = &found.image.globals[index as usize].id;
         let building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let (Some(program), Some(size)) = (building.get(&place), NonZeroUsize::new(handle.size()))
         else {
@@ -317,7 +318,7 @@ impl Kernels {
                 "report this as a bug of Crosscut",
             ));
         };
-        let made = ImageGlobal::new(context, &**program, index, size, handle.align())?;
+        let made = ImageGlobal::new(context, &**program, (index, id), handle, size)?;
         let made = variables.entry((place.0, place.1, index)).or_insert(Arc::new(made));
         Ok(Arc::clone(made))
     }
@@ -388,6 +389,10 @@ impl Kernels {
             true => Cow::Borrowed(&*found.image.payload),
             false => Cow::Owned(specialization::code(&found.image, &numbers)?),
         };
+        let code = spirv::keep_annotations(&code, |number| adapter.takes_annotation(number))
+            .map_err(|error| {
+                Error::new(ErrorKind::Build, format!("corrupt device image: {error}"))
+            })?;
         let built = device.cache().build(device, adapter, form, &code, &kernel.name);
         let (program, first) = built.map_err(failed)?;
         let forms = (first, assumed(&*program).map_err(failed)?);

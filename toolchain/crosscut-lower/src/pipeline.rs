@@ -18,8 +18,8 @@ use crate::names;
 use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
-    aggregates, arrivals, constants, division, integers, legalise, masks, memory_scopes, records,
-    scope, sets, sites, spaces, tables,
+    aggregates, arrivals, constants, decorations, division, integers, legalise, masks,
+    memory_scopes, records, scope, sets, sites, spaces, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -343,7 +343,8 @@ impl Lowering<'_> {
         memory_scopes::finish(&mut ir);
         scope::internalise(&mut ir, used);
         let symbols: Vec<String> = kernels.iter().map(|name| format!("@{name}")).collect();
-        let ir = ir.only(&symbols.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut ir = ir.only(&symbols.iter().map(String::as_str).collect::<Vec<_>>());
+        decorations::run(&mut ir, used);
         if let Some(symbol) = legalise::self_reference(&ir) {
             return Err(LowerError::Kernel {
                 kernel: display_name.to_owned(),

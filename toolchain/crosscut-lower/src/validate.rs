@@ -1,5 +1,6 @@
 //! Asks `spirv-val` about finished SPIR-V, where it is installed.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,12 +22,27 @@ fn environment(file: &Path) -> Result<&'static str, LowerError> {
     Ok(if module.capabilities.contains(&INT64_ATOMICS) { "spv1.2" } else { "opencl2.2" })
 }
 
+/// The file to validate: a copy without what is said about variables, if it says something. Validators
+/// of a few years ago do not know the capabilities for it.
+fn plain(file: &Path) -> Result<Cow<'_, Path>, LowerError> {
+    let bytes =
+        fs::read(file).map_err(|source| LowerError::Read { path: file.to_owned(), source })?;
+    let plain = spirv::keep_annotations(&bytes, |_| false).map_err(|error| {
+        LowerError::Invalid { path: file.to_owned(), reason: error.to_string() }
+    })?;
+    let Cow::Owned(plain) = plain else { return Ok(Cow::Borrowed(file)) };
+    let path = file.with_extension("plain.spv");
+    fs::write(&path, plain).map_err(|source| LowerError::Write { path: path.clone(), source })?;
+    Ok(Cow::Owned(path))
+}
+
 /// Has every file validated. Without the tool our own checks have to do.
 pub(crate) fn validate(files: &[PathBuf]) -> Result<(), LowerError> {
     for file in files {
+        let plain = plain(file)?;
         let run = Command::new("spirv-val")
             .args(["--target-env", environment(file)?])
-            .arg(file)
+            .arg(&*plain)
             .stdin(Stdio::null())
             .output();
         let output = match run {

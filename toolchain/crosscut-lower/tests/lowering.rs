@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crosscut_image::spirv;
 use crosscut_lower::{PASSES, child_main};
 
 fn cases() -> Vec<PathBuf> {
@@ -73,7 +74,9 @@ fn main() -> ExitCode {
         }
         let expected = fs::read_to_string(&expected_file).unwrap_or_default();
         let name = case.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if lowered == expected && barriers(&lowered) == most_barriers(&name) {
+        let annotations = annotations(&folder.path().join("crosscut_0.spv"));
+        let as_written = annotations == expected_annotations(&name);
+        if lowered == expected && barriers(&lowered) == most_barriers(&name) && as_written {
             passed += 1;
             println!("test {name} ... ok");
         } else {
@@ -88,6 +91,23 @@ fn main() -> ExitCode {
     }
     println!("\ntest result: {passed} passed; {failed} failed");
     if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The capabilities of a module that say something about its variables.
+fn annotations(module: &Path) -> Vec<u32> {
+    let Ok(bytes) = fs::read(module) else { return Vec::new() };
+    let all = spirv::check(&bytes).expect("SPIR-V").capabilities;
+    let plain = spirv::keep_annotations(&bytes, |_| false).expect("SPIR-V");
+    let plain = spirv::check(&plain).expect("SPIR-V").capabilities;
+    all.into_iter().filter(|capability| !plain.contains(capability)).collect()
+}
+
+/// The metadata of the text reaches the SPIR-V.
+fn expected_annotations(name: &str) -> &'static [u32] {
+    match name {
+        "image-scope" => &[spirv::CAPABILITY_HOST_ACCESS, spirv::CAPABILITY_FPGA_VARIABLES],
+        _ => &[],
+    }
 }
 
 fn barriers(lowered: &str) -> usize {

@@ -75,6 +75,10 @@ impl Context for Traced {
         self.inner.promise()
     }
 
+    fn takes_annotation(&self, capability: u32) -> bool {
+        self.inner.takes_annotation(capability)
+    }
+
     fn argument_alignment(&self) -> usize {
         self.inner.argument_alignment()
     }

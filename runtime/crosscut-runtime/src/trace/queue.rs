@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crosscut_adapter_api::{
     Argument, Completed, DriverError, Event, EventState, EventTimes, Extent, Kernel, Location,
-    Memory, NativeEntry, NativeLaunch, NativeOutcome, NativeQueue, Queue,
+    Memory, NativeEntry, NativeLaunch, NativeOutcome, NativeQueue, Queue, Variable, VariableQueue,
 };
 
 use super::current_name;
@@ -181,9 +181,53 @@ impl Queue for TracedQueue {
         waiting(&self.track, || self.inner.wait())
     }
 
+    fn as_variables(&self) -> Option<&dyn VariableQueue> {
+        self.inner.as_variables()?;
+        Some(self)
+    }
+
     fn as_native(&self) -> Option<&dyn NativeQueue> {
         self.inner.as_native()?;
         Some(self)
+    }
+}
+
+impl TracedQueue {
+    fn variables(&self) -> &dyn VariableQueue {
+        match self.inner.as_variables() {
+            Some(variables) => variables,
+            None => unreachable!("`as_variables` gave this away only if there is one"),
+        }
+    }
+}
+
+impl VariableQueue for TracedQueue {
+    unsafe fn write_variable(
+        &self,
+        target: &dyn Variable,
+        offset: usize,
+        source: *const u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        self.submit(Command::transfer("write", size), || {
+            // SAFETY: the caller's promise is passed on.
+            unsafe { self.variables().write_variable(target, offset, source, size, after) }
+        })
+    }
+
+    unsafe fn read_variable(
+        &self,
+        source: &dyn Variable,
+        offset: usize,
+        target: *mut u8,
+        size: NonZeroUsize,
+        after: &[&dyn Event],
+    ) -> Result<Box<dyn Event>, DriverError> {
+        self.submit(Command::transfer("read", size), || {
+            // SAFETY: the caller's promise is passed on.
+            unsafe { self.variables().read_variable(source, offset, target, size, after) }
+        })
     }
 }
 

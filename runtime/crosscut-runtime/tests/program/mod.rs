@@ -86,7 +86,7 @@ pub(crate) fn image(kernels: Vec<Kernel>, payload: Vec<u8>) -> Image {
 }
 
 pub(crate) fn register_bytes(images: Vec<u8>, initial: u64) -> GlobalHandle {
-    let (descriptor, global) = leak(images, initial);
+    let (descriptor, global) = leak(images, initial, ("G", global_properties::DEFAULT));
     // SAFETY: everything was leaked: it is there and stays so.
     unsafe { __crosscut_register(descriptor) };
     global
@@ -94,14 +94,19 @@ pub(crate) fn register_bytes(images: Vec<u8>, initial: u64) -> GlobalHandle {
 
 /// The descriptor of a program with this image, not registered yet, and its global.
 pub(crate) fn descriptor(image: Image, initial: u64) -> (*mut Descriptor, GlobalHandle) {
-    leak(encode(&[image]), initial)
+    let Global { id, properties, .. } = image.globals[0].clone();
+    leak(encode(&[image]), initial, (id.leak(), properties))
 }
 
-fn leak(images: Vec<u8>, initial: u64) -> (*mut Descriptor, GlobalHandle) {
+fn leak(
+    images: Vec<u8>,
+    initial: u64,
+    (id, properties): (&'static str, u64),
+) -> (*mut Descriptor, GlobalHandle) {
     let offset = i64::try_from(std::mem::offset_of!(Table, global)).unwrap();
     let constant = i64::try_from(std::mem::offset_of!(Table, constant)).unwrap();
     let objects = [
-        HostObject { offset, id: "G".as_ptr(), id_length: 1 },
+        HostObject { offset, id: id.as_ptr(), id_length: id.len() as u64 },
         HostObject { offset: constant, id: "S".as_ptr(), id_length: 1 },
     ];
     let global = Static([initial; 2]);
@@ -118,7 +123,7 @@ fn leak(images: Vec<u8>, initial: u64) -> (*mut Descriptor, GlobalHandle) {
         objects_length: 2,
     }));
     // SAFETY: storage and initial bytes, 8 each, aligned to 8.
-    (descriptor, unsafe { GlobalHandle::new(address, 8, 8, 0, global_properties::DEFAULT) })
+    (descriptor, unsafe { GlobalHandle::new(address, 8, 8, 0, properties) })
 }
 
 /// Where the specialization constant `S` of the program with this descriptor is.

@@ -159,6 +159,7 @@ functions! {
     LLVMCreateTargetDataLayout: fn(Ref) -> Ref;
     LLVMCopyStringRepOfTargetData: fn(Ref) -> *mut c_char;
     LLVMDisposeTargetData: fn(Ref);
+    LLVMParseCommandLineOptions: fn(c_int, *const *const c_char, *const c_char);
     LLVMTargetMachineEmitToMemoryBuffer: fn(Ref, Ref, c_int, *mut *mut c_char, *mut Ref) -> c_int;
 }
 

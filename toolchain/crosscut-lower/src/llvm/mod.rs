@@ -11,7 +11,11 @@ mod target;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::ptr::null;
 use std::rc::Rc;
+use std::sync::Once;
+
+use crosscut_image::spirv;
 
 pub(crate) use api::{Api, Ref};
 pub use api::{LIBRARY_VARIABLE, LLVM_MAJOR, LoadError, find_llvm};
@@ -67,6 +71,7 @@ impl Llvm {
     /// Loads LLVM and makes a context.
     pub(crate) fn load() -> Result<Self, LoadError> {
         let api = Api::load()?;
+        allow_extensions(&api);
         // SAFETY: takes nothing; the context is never freed.
         let context = unsafe { (api.LLVMContextCreate)() };
         let reports = Box::new(Reports {
@@ -107,6 +112,19 @@ impl Llvm {
         unsafe { (self.api().LLVMDisposeMessage)(message) };
         text
     }
+}
+
+/// Tells the SPIR-V back end which extensions it may use where a module asks for them. LLVM ends the
+/// process if it is told twice.
+fn allow_extensions(api: &Api) {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
+        let list = spirv::VARIABLE_EXTENSIONS.map(|name| format!("+{name}")).join(",");
+        let option = c_string(&format!("--spirv-ext={list}"));
+        let arguments = [c"crosscut-lower".as_ptr(), option.as_ptr()];
+        // SAFETY: two terminated strings, which LLVM copies, and no text about the program.
+        unsafe { (api.LLVMParseCommandLineOptions)(2, arguments.as_ptr(), null()) };
+    });
 }
 
 /// A terminated copy; text after an inner zero byte, which no name or pass list of ours has, is cut.

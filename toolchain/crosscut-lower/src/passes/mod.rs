@@ -6,6 +6,7 @@ pub(crate) mod aggregates;
 pub(crate) mod arrivals;
 mod bits;
 pub(crate) mod constants;
+pub(crate) mod decorations;
 pub(crate) mod division;
 pub(crate) mod globals;
 pub(crate) mod integers;
@@ -68,7 +69,7 @@ pub const PASSES: &[(&str, &str)] = &[
     ("legalise", "last, because the optimiser would bring back what it removes"),
     (
         "emit",
-        "inlines the library, runs aggregates, masks, integers and division on the result because only then everything is in sight, writes SPIR-V and has it checked",
+        "inlines the library, runs aggregates, masks, integers and division on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
     ),
 ];
 

@@ -1,0 +1,154 @@
+//! Device globals with image scope, on a driver that copies variables by name and on one that does not.
+
+mod program;
+
+use std::sync::{Arc, Mutex};
+
+use crosscut_adapter_mock::{Call, Mock};
+use crosscut_image::global_properties::{DEFAULT, HOST_READS, IMAGE_SCOPE};
+use crosscut_image::spirv::{CAPABILITY_FPGA_VARIABLES, CAPABILITY_HOST_ACCESS};
+use crosscut_runtime::{__crosscut_register, GlobalHandle, Queue};
+use program::*;
+
+/// The empty module with both capabilities that say something about variables.
+fn annotated() -> Vec<u8> {
+    let mut words = vec![0x0723_0203, 0x0001_0200, 0, 1, 0];
+    for capability in [CAPABILITY_HOST_ACCESS, CAPABILITY_FPGA_VARIABLES] {
+        words.extend([2 << 16 | 17, capability]);
+    }
+    words.extend([3 << 16 | 14, 2, 2u32]);
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn name(key: u64) -> String {
+    format!("G{key}")
+}
+
+/// Registers a program whose one global, initially `initial`, is a variable of its image.
+fn register_scoped(key: u64, initial: u64, properties: u64) -> GlobalHandle {
+    let mut image = image(vec![kernel(key, "user", vec![])], annotated());
+    // One id has one layout in a process.
+    image.globals[0].id = name(key);
+    image.globals[0].properties = properties;
+    let (descriptor, global) = descriptor(image, initial);
+    // SAFETY: everything was leaked: it is there and stays so.
+    unsafe { __crosscut_register(descriptor) };
+    global
+}
+
+/// The two kernels with which images serve drivers without names, over these bytes.
+fn define_accessors(mock: &Mock, variable: &Arc<Mutex<Vec<u8>>>) {
+    mock.define_kernel("user", |_| ());
+    for what in ["get", "set"] {
+        let variable = Arc::clone(variable);
+        mock.define_kernel(&format!("crosscut_{what}_0"), move |launch| {
+            let offset = u64::from_ne_bytes(launch.value(1).try_into().unwrap()) as usize;
+            let mut variable = variable.lock().unwrap();
+            let part = &mut variable[offset..offset + launch.extent.size[0]];
+            match what {
+                "get" => launch.memory(0).write(offset, part),
+                _ => launch.memory(0).read(offset, part),
+            }
+        });
+    }
+}
+
+fn write(queue: &Queue, global: GlobalHandle, value: u64) {
+    // SAFETY: the global has the 8 bytes of a `u64`.
+    let copy = unsafe { queue.copy_to_global(global, 0, (&raw const value).cast(), 8, &[]) };
+    copy.unwrap().wait().unwrap();
+}
+
+/// How often the log has a launch of an accessor, and a copy by name.
+fn ways(mock: &Mock) -> (usize, usize) {
+    let log = mock.log();
+    let count = |is: fn(&Call) -> bool| log.iter().filter(|call| is(call)).count();
+    (
+        count(
+            |call| matches!(call, Call::Launch { kernel, .. } if kernel.starts_with("crosscut_")),
+        ),
+        count(|call| matches!(call, Call::WriteVariable { .. } | Call::ReadVariable { .. })),
+    )
+}
+
+fn built_length(mock: &Mock) -> Option<usize> {
+    mock.log().iter().find_map(|call| match call {
+        Call::Build { length } => Some(*length),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_driver_that_knows_names_is_asked_by_name_and_told_them() {
+    let mock = Mock::new();
+    let device_value = Arc::new(Mutex::new(vec![0; 8]));
+    define_accessors(&mock, &device_value);
+    mock.define_variable(&name(801), 7u64.to_ne_bytes());
+    let global = register_scoped(801, 7, DEFAULT | IMAGE_SCOPE);
+    let queue = queue(&device(&mock));
+    assert_eq!(read_global(&queue, global).unwrap(), 7);
+    write(&queue, global, 8);
+    assert_eq!(mock.variable(&name(801)).unwrap(), 8u64.to_ne_bytes());
+    assert_eq!(read_global(&queue, global).unwrap(), 8);
+    assert_eq!(ways(&mock), (0, 3));
+    // It takes the names, and not what only FPGAs take.
+    assert_eq!(built_length(&mock), Some(annotated().len() - 8));
+}
+
+#[test]
+fn a_driver_that_knows_none_is_asked_by_kernels_and_gets_plain_code() {
+    let mock = Mock::new();
+    let device_value = Arc::new(Mutex::new(9u64.to_ne_bytes().to_vec()));
+    define_accessors(&mock, &device_value);
+    let global = register_scoped(802, 9, DEFAULT | IMAGE_SCOPE);
+    let queue = queue(&device(&mock));
+    assert_eq!(read_global(&queue, global).unwrap(), 9);
+    write(&queue, global, 10);
+    assert_eq!(*device_value.lock().unwrap(), 10u64.to_ne_bytes());
+    assert_eq!(ways(&mock), (2, 0));
+    assert_eq!(built_length(&mock), Some(annotated().len() - 16));
+}
+
+#[test]
+fn a_direction_that_the_properties_refuse_does_not_go_by_name() {
+    let mock = Mock::new();
+    let device_value = Arc::new(Mutex::new(vec![0; 8]));
+    define_accessors(&mock, &device_value);
+    mock.define_variable(&name(803), 3u64.to_ne_bytes());
+    let global = register_scoped(803, 3, HOST_READS | IMAGE_SCOPE);
+    let queue = queue(&device(&mock));
+    queue.reset_global(global, &[]).unwrap().wait().unwrap();
+    assert_eq!(*device_value.lock().unwrap(), 3u64.to_ne_bytes());
+    assert_eq!(ways(&mock), (1, 0));
+    read_global(&queue, global).unwrap();
+    assert_eq!(ways(&mock), (1, 1));
+}
+
+#[test]
+fn a_name_with_another_size_behind_it_is_not_used() {
+    let mock = Mock::new();
+    let device_value = Arc::new(Mutex::new(5u64.to_ne_bytes().to_vec()));
+    define_accessors(&mock, &device_value);
+    mock.define_variable(&name(804), [0; 4]);
+    let global = register_scoped(804, 5, DEFAULT | IMAGE_SCOPE);
+    let queue = queue(&device(&mock));
+    assert_eq!(read_global(&queue, global).unwrap(), 5);
+    assert_eq!(ways(&mock), (1, 0));
+}
+
+#[test]
+fn copies_by_name_keep_their_order_on_a_queue_without_one() {
+    use crosscut_runtime::{QueueOptions, QueueOrder};
+    let mock = Mock::new();
+    define_accessors(&mock, &Arc::new(Mutex::new(vec![0; 8])));
+    mock.define_variable(&name(805), 1u64.to_ne_bytes());
+    let global = register_scoped(805, 1, DEFAULT | IMAGE_SCOPE);
+    let device = device(&mock);
+    let context = device.default_context().unwrap();
+    let options = QueueOptions { order: QueueOrder::OutOfOrder, ..QueueOptions::default() };
+    let queue = Queue::with_options(context, options).unwrap();
+    for value in 0..100 {
+        write(&queue, global, value);
+        assert_eq!(read_global(&queue, global).unwrap(), value);
+    }
+}
