@@ -333,7 +333,7 @@ impl Queue {
         address.ok_or_else(|| {
             let device = &self.context().device().info().name;
             Error::new(
-                ErrorKind::KernelNotSupported,
+                ErrorKind::FeatureNotSupported,
                 format!("the driver of `{device}` tells no addresses"),
             )
             .with_help("copy the global's value instead")

@@ -4,23 +4,33 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    CodeForm, Context, Device, DeviceInfo, Event, Extent, Feature, Kernel, Memory, MemoryKind,
-    Partition, Program, Queue, QueueOptions, QueueOrder,
+    Backend, CodeForm, Context, Device, DeviceInfo, Event, Extent, Feature, Kernel, Memory,
+    MemoryKind, NativeEntry, NativeLaunch, Partition, Program, Queue, QueueOptions, QueueOrder,
+    Slot,
 };
 
-use crate::ensure;
 use crate::kernel::{Work, kernels};
+use crate::{Stage, ensure, native};
 
 /// The device that behaviours are held against.
 pub struct TestDevice {
+    backend: Backend,
     device: Arc<dyn Device>,
 }
 
 impl TestDevice {
-    /// Tests `device`.
+    /// Tests `device` of this back end.
     #[must_use]
-    pub fn new(device: Arc<dyn Device>) -> Self {
-        Self { device }
+    pub fn new(backend: Backend, device: Arc<dyn Device>) -> Self {
+        Self { backend, device }
+    }
+
+    /// Opens it by way of the runtime, in a new context.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn stage(&self) -> Result<Stage, String> {
+        Stage::of(self.backend, &self.device).map_err(text)
     }
 
     /// What the device says about itself.
@@ -42,7 +52,8 @@ impl TestDevice {
             return Ok(None);
         }
         let cut = self.device.as_partitionable().ok_or("it says that it can be cut")?;
-        Ok(Some(cut.partition(way).map_err(text)?.into_iter().map(Self::new).collect()))
+        let parts = cut.partition(way).map_err(text)?;
+        Ok(Some(parts.into_iter().map(|part| Self::new(self.backend, part)).collect()))
     }
 
     /// Opens it.
@@ -76,7 +87,13 @@ pub(crate) fn length(bytes: usize) -> Result<NonZeroUsize, String> {
 #[derive(Clone)]
 pub struct TestKernel {
     name: &'static str,
-    kernel: Arc<dyn Kernel>,
+    code: Code,
+}
+
+#[derive(Clone)]
+enum Code {
+    Built(Arc<dyn Kernel>),
+    Native(NativeEntry),
 }
 
 /// A context with a queue.
@@ -152,6 +169,10 @@ impl Bench {
     /// # Errors
     /// The driver's refusal.
     pub fn kernel(&self, name: &'static str) -> Result<TestKernel, String> {
+        if self.queue.as_native().is_some() {
+            let entry = native::entry(name).ok_or("a behaviour asks for another kernel")?;
+            return Ok(TestKernel { name, code: Code::Native(entry) });
+        }
         let program = self.context.build(CodeForm::Spirv64, kernels()?).map_err(text)?;
         self.kernel_of(&*program, name)
     }
@@ -165,7 +186,8 @@ impl Bench {
         program: &dyn Program,
         name: &'static str,
     ) -> Result<TestKernel, String> {
-        Ok(TestKernel { name, kernel: Arc::from(program.kernel(name).map_err(text)?) })
+        let kernel = Arc::from(program.kernel(name).map_err(text)?);
+        Ok(TestKernel { name, code: Code::Built(kernel) })
     }
 
     /// Starts a write.
@@ -256,12 +278,35 @@ impl Bench {
     ) -> Result<Pending, String> {
         ensure!(work.kernel() == kernel.name, "a behaviour launches another kernel");
         ensure!(work.fits(extent), "a behaviour launches more items than there is memory for");
-        let event = work.with_arguments(|arguments| {
-            // SAFETY: `Work` has the arguments of its kernel, the items stay inside the memory,
-            // and `Pending` keeps that memory until the event completes.
-            unsafe { self.queue.launch(&*kernel.kernel, extent, arguments, &events(after)) }
-        });
+        let event = match &kernel.code {
+            Code::Built(kernel) => work.with_arguments(|arguments| {
+                // SAFETY: `Work` has the arguments of its kernel, the items stay inside the memory,
+                // and `Pending` keeps that memory until the event completes.
+                unsafe { self.queue.launch(&**kernel, extent, arguments, &events(after)) }
+            }),
+            Code::Native(entry) => return self.launch_native(*entry, extent, work, after),
+        };
         Ok(Pending { event: event.map_err(text)?, bytes: Vec::new(), memory: work.memory() })
+    }
+
+    fn launch_native(
+        &self,
+        entry: NativeEntry,
+        extent: Extent,
+        work: &Work,
+        after: &[&Pending],
+    ) -> Result<Pending, String> {
+        let queue = self.queue.as_native().ok_or("a native kernel for another device")?;
+        let slot = |(address, length)| Slot { address, length };
+        let slots: Vec<Slot> = work.addresses()?.into_iter().map(slot).collect();
+        let value = work.value().to_ne_bytes();
+        let launch =
+            NativeLaunch { captures: value.as_ptr(), slots: &slots, extent, local_memory: 0 };
+        // SAFETY: `Work` has the arguments of its kernel, in order, and they live until it returns.
+        let (event, panic) =
+            unsafe { queue.launch_native(entry, &launch, &events(after)) }.map_err(text)?;
+        panic.map_err(|panic| panic.message)?;
+        Ok(Pending { event, bytes: Vec::new(), memory: work.memory() })
     }
 
     /// Fills all of `target` and drops the event at once; then waits for the queue.

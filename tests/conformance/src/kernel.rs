@@ -113,19 +113,41 @@ impl Work {
         }
     }
 
-    /// All the memory it touches.
-    pub(crate) fn memory(&self) -> Vec<Arc<dyn Memory>> {
-        let places: &[&Place] = match self {
-            Self::Copy { to, from } | Self::Add { to, from, .. } => &[to, from],
-            Self::FollowAddress { to, cell, pointee } => &[to, cell, pointee],
+    /// What it touches; the arguments come first, in order.
+    fn places(&self) -> Vec<&Place> {
+        match self {
+            Self::Copy { to, from } | Self::Add { to, from, .. } => vec![to, from],
+            Self::FollowAddress { to, cell, pointee } => vec![to, cell, pointee],
             Self::StoreValue { to, .. }
             | Self::StoreIndices { to }
             | Self::Count { to }
             | Self::TurnAround { to, .. }
-            | Self::Spin { to, .. } => &[to],
-            Self::Nothing => &[],
+            | Self::Spin { to, .. } => vec![to],
+            Self::Nothing => vec![],
+        }
+    }
+
+    /// All the memory it touches.
+    pub(crate) fn memory(&self) -> Vec<Arc<dyn Memory>> {
+        self.places().into_iter().map(|place| Arc::clone(&place.memory)).collect()
+    }
+
+    /// Where native code finds what it touches, and how many bytes there are.
+    pub(crate) fn addresses(&self) -> Result<Vec<(*mut u8, usize)>, String> {
+        let address = |place: &Place| {
+            let start = place.memory.host_address().ok_or("native code has no address of it")?;
+            Ok((start.as_ptr().wrapping_add(place.offset), place.room()))
         };
-        places.iter().map(|place| Arc::clone(&place.memory)).collect()
+        self.places().into_iter().map(address).collect()
+    }
+
+    /// The value it takes; 0 if it takes none.
+    pub(crate) fn value(&self) -> u64 {
+        match *self {
+            Self::Add { number, .. } => u64::from(number),
+            Self::StoreValue { value, .. } | Self::Spin { times: value, .. } => value,
+            _ => 0,
+        }
     }
 
     /// Whether every item of `extent` stays inside the memory.

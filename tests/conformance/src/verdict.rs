@@ -1,11 +1,11 @@
 //! Running the list on a device.
 
-use std::fmt::Write;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crosscut_adapter_api::CodeForm;
-
-use crate::{Applies, Behaviour, TestDevice, behaviours};
+use crate::{Applies, Behaviour, Check, Failure, TestDevice, behaviours};
 
 /// A behaviour that a device is known not to show. A reason is not optional.
 pub struct ExpectedFailure {
@@ -15,54 +15,90 @@ pub struct ExpectedFailure {
     pub reason: &'static str,
 }
 
-/// Holds `device` to every behaviour that applies to it.
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// How many behaviours the device showed.
+    pub passed: usize,
+    /// How many it is known not to show.
+    pub failed_as_expected: usize,
+    /// Those it was not asked for, and why.
+    pub skipped: Vec<(&'static str, &'static str)>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed as expected", self.passed, self.failed_as_expected)?;
+        let reasons: BTreeSet<_> = self.skipped.iter().map(|(_, reason)| *reason).collect();
+        for reason in reasons {
+            let count = self.skipped.iter().filter(|(_, why)| *why == reason).count();
+            write!(f, ", {count} skipped ({reason})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Holds `device` to every behaviour that applies to it, and prints what came of it.
 ///
 /// # Errors
 /// Lists the behaviours that failed without being expected to, those that were expected to and did
 /// not, and expectations without a reason or a behaviour.
-pub fn run(device: &TestDevice, expected: &[ExpectedFailure]) -> Result<usize, String> {
-    verdict(&behaviours(), device, expected)
+pub fn run(device: &TestDevice, expected: &[ExpectedFailure]) -> Result<Report, String> {
+    let report = verdict(&behaviours(), device, expected)?;
+    let info = device.info();
+    // Without a standard error nobody wants to know.
+    let _ = writeln!(std::io::stderr(), "{} on {}: {report}", info.name, info.platform);
+    Ok(report)
 }
 
 fn verdict(
     behaviours: &[&Behaviour],
     device: &TestDevice,
     expected: &[ExpectedFailure],
-) -> Result<usize, String> {
-    let takes_kernels = device.info().code_forms.contains(&CodeForm::Spirv64);
-    let mut problems = String::new();
-    let mut ran = 0;
+) -> Result<Report, String> {
+    let mut problems = Vec::new();
+    let mut report = Report::default();
     for entry in expected {
         if entry.reason.trim().is_empty() {
-            let _ = writeln!(problems, "- no reason is given: {}", entry.behaviour);
+            problems.push(format!("no reason is given: {}", entry.behaviour));
         }
         if !behaviours.iter().any(|behaviour| behaviour.name == entry.behaviour) {
-            let _ = writeln!(problems, "- there is no such behaviour: {}", entry.behaviour);
+            problems.push(format!("there is no such behaviour: {}", entry.behaviour));
         }
     }
     for behaviour in behaviours {
-        if behaviour.applies == Applies::WhereKernelsRun && !takes_kernels {
+        if let Applies::Where(condition) = behaviour.applies
+            && !(condition.holds)(device)
+        {
+            report.skipped.push((behaviour.name, condition.otherwise));
             continue;
         }
-        ran += 1;
-        let outcome = catch_unwind(AssertUnwindSafe(|| (behaviour.run)(device)))
+        let outcome = catch_unwind(AssertUnwindSafe(|| behaviour.check.hold(device)))
             .unwrap_or_else(|_| Err("it panicked".to_owned()));
         let known = expected.iter().find(|entry| entry.behaviour == behaviour.name);
-        let _ = match (outcome, known) {
-            (Ok(()), None) | (Err(_), Some(_)) => Ok(()),
-            (Err(what), None) => writeln!(problems, "- {}: {what}", behaviour.name),
-            (Ok(()), Some(entry)) => writeln!(
-                problems,
-                "- {}: it holds now; remove its entry ({})",
+        match (outcome, known) {
+            (Ok(()), None) => report.passed += 1,
+            (Err(_), Some(_)) => report.failed_as_expected += 1,
+            (Err(what), None) => problems.push(format!("{}: {what}", behaviour.name)),
+            (Ok(()), Some(entry)) => problems.push(format!(
+                "{}: it holds now; remove its entry ({})",
                 behaviour.name, entry.reason
-            ),
-        };
+            )),
+        }
     }
     if problems.is_empty() {
-        Ok(ran)
-    } else {
-        let info = device.info();
-        Err(format!("{} on {}:\n{problems}", info.name, info.platform))
+        return Ok(report);
+    }
+    let info = device.info();
+    Err(format!("{} on {}:\n- {}", info.name, info.platform, problems.join("\n- ")))
+}
+
+impl Check {
+    fn hold(self, device: &TestDevice) -> Result<(), String> {
+        match self {
+            Self::Adapter(run) => run(device),
+            Self::Model(run) => run(&device.stage()?).map_err(Failure::into_text),
+        }
     }
 }
 
@@ -70,9 +106,10 @@ fn verdict(
 mod tests {
     use std::sync::Arc;
 
-    use crosscut_adapter_api::{Context, Device, DeviceInfo, DriverError};
+    use crosscut_adapter_api::{Backend, Context, Device, DeviceInfo, DriverError};
 
     use super::*;
+    use crate::Condition;
 
     struct Nothing(DeviceInfo);
 
@@ -87,16 +124,18 @@ mod tests {
     }
 
     fn device() -> TestDevice {
-        TestDevice::new(Arc::new(Nothing(DeviceInfo::default())))
+        TestDevice::new(Backend::Mock, Arc::new(Nothing(DeviceInfo::default())))
     }
 
-    const HOLDS: Behaviour =
-        Behaviour { name: "holds", applies: Applies::Everywhere, run: |_| Ok(()) };
-    const FAILS: Behaviour =
-        Behaviour { name: "fails", applies: Applies::Everywhere, run: |_| Err("no".to_owned()) };
-    const PANICS: Behaviour =
-        Behaviour { name: "panics", applies: Applies::Everywhere, run: |_| panic!("no") };
-    const LAUNCHES: Behaviour = Behaviour { applies: Applies::WhereKernelsRun, ..FAILS };
+    const fn named(name: &'static str, run: fn(&TestDevice) -> Result<(), String>) -> Behaviour {
+        Behaviour { name, applies: Applies::Everywhere, check: Check::Adapter(run) }
+    }
+
+    const HOLDS: Behaviour = named("holds", |_| Ok(()));
+    const FAILS: Behaviour = named("fails", |_| Err("no".to_owned()));
+    const PANICS: Behaviour = named("panics", |_| panic!("no"));
+    const NEVER: Condition = Condition { otherwise: "it never does", holds: |_| false };
+    const SKIPPED: Behaviour = Behaviour { applies: Applies::Where(&NEVER), ..FAILS };
 
     fn judge(behaviour: &Behaviour, expected: &[(&'static str, &'static str)]) -> bool {
         let expected: Vec<_> = expected
@@ -126,8 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_spirv_is_not_asked_to_launch() {
-        assert!(judge(&LAUNCHES, &[]));
+    fn a_device_is_not_asked_where_the_condition_is_false_and_the_report_says_why() {
+        let report = verdict(&[&SKIPPED, &HOLDS], &device(), &[]).unwrap();
+        assert_eq!(report.skipped, [("fails", "it never does")]);
+        assert_eq!(report.to_string(), "1 passed, 0 failed as expected, 1 skipped (it never does)");
+    }
+
+    #[test]
+    fn there_are_at_least_two_hundred_behaviours() {
+        let count = behaviours().len();
+        assert!(count >= 200, "{count}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &["crosscut-adapter-api", "crosscut-adapter-host", "crosscut-adapter-opencl"],
     ),
     ("crosscut-benches", &[]),
-    ("crosscut-conformance", &["crosscut-adapter-api"]),
+    ("crosscut-conformance", &["crosscut-adapter-api", "crosscut-image", "crosscut-runtime"]),
     ("crosscut-derive", &[]),
     ("crosscut-device", &[]),
     ("crosscut-diagnostics", &[]),

@@ -1,6 +1,6 @@
 //! Objects that outlive what they were made from.
 
-use super::{everywhere, where_kernels_run};
+use super::{everywhere, where_programs_are_built};
 use crate::device::{extent, text};
 use crate::{Behaviour, Bench, Place, TestDevice, Work, ensure};
 
@@ -12,7 +12,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     ),
     everywhere("queues and memory outlive their context", queue_outlives_context),
     everywhere("a hundred contexts come and go", contexts_come_and_go),
-    where_kernels_run("a kernel outlives its program", kernel_outlives_program),
+    where_programs_are_built("a kernel outlives its program", kernel_outlives_program),
 ];
 
 fn event_outlives_queue(device: &TestDevice) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use crosscut_adapter_api::{CodeForm, Feature, MemoryKind, QueueOrder};
 
-use super::{everywhere, where_kernels_run};
+use super::{everywhere, where_programs_are_built};
 use crate::device::{Bench, text};
 use crate::{Behaviour, TestDevice, ensure};
 
@@ -18,7 +18,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("a queue out of order is made where the device says so", out_of_order),
     everywhere("sub-group sizes are ascending, and belong to devices with sub-groups", sub_groups),
     everywhere("sub-devices are counted where the device can be cut", partitions),
-    where_kernels_run("a device that takes SPIR-V has 64-bit addresses", wide),
+    where_programs_are_built("a device that takes SPIR-V has 64-bit addresses", wide),
 ];
 
 fn is_named(device: &TestDevice) -> Result<(), String> {

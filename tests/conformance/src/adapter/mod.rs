@@ -16,7 +16,8 @@ mod refusals;
 mod threads;
 mod unified;
 
-use crate::Behaviour;
+use crate::condition::{RUNS_KERNELS, TAKES_SPIRV};
+use crate::{Applies, Behaviour, Check, Condition};
 
 /// The behaviours, by file.
 pub const BEHAVIOURS: &[&[Behaviour]] = &[
@@ -42,18 +43,35 @@ const fn everywhere(
     name: &'static str,
     run: fn(&crate::TestDevice) -> Result<(), String>,
 ) -> Behaviour {
-    Behaviour { name, applies: crate::Applies::Everywhere, run }
+    Behaviour { name, applies: Applies::Everywhere, check: Check::Adapter(run) }
 }
 
-/// A behaviour of devices that take SPIR-V.
+/// A behaviour of the devices of which `condition` is true.
+const fn only_where(
+    condition: &'static Condition,
+    name: &'static str,
+    run: fn(&crate::TestDevice) -> Result<(), String>,
+) -> Behaviour {
+    Behaviour { name, applies: Applies::Where(condition), check: Check::Adapter(run) }
+}
+
+/// A behaviour of devices that run kernels.
 const fn where_kernels_run(
     name: &'static str,
     run: fn(&crate::TestDevice) -> Result<(), String>,
 ) -> Behaviour {
-    Behaviour { name, applies: crate::Applies::WhereKernelsRun, run }
+    only_where(&RUNS_KERNELS, name, run)
+}
+
+/// A behaviour of devices that take SPIR-V.
+const fn where_programs_are_built(
+    name: &'static str,
+    run: fn(&crate::TestDevice) -> Result<(), String>,
+) -> Behaviour {
+    only_where(&TAKES_SPIRV, name, run)
 }
 
 /// Bytes that differ from their neighbours, to see that none went elsewhere.
-fn pattern(length: usize) -> Vec<u8> {
+pub(crate) fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i.wrapping_mul(31) ^ (i >> 8)) as u8).collect()
 }

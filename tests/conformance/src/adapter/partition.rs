@@ -4,18 +4,27 @@ use std::num::NonZeroU32;
 
 use crosscut_adapter_api::{Feature, Partition};
 
-use super::{everywhere, pattern, where_kernels_run};
+use super::{only_where, pattern};
+use crate::condition::CAN_BE_CUT;
 use crate::{Behaviour, TestDevice, Work, ensure};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
-    everywhere("equal parts have the compute units that were asked for", equal_parts),
-    everywhere("counted parts have the compute units that were asked for", counted_parts),
-    everywhere("a part has the features of the whole, but for cutting it", same_features),
-    everywhere("a part of one compute unit cannot be cut", smallest_part),
-    everywhere("parts copy and fill, side by side with the whole", parts_work),
-    everywhere("a part outlives the others", parts_live_alone),
-    everywhere("a device can be cut again and again", cut_again),
-    where_kernels_run("kernels run on parts as on the whole", kernels_run),
+    only_where(&CAN_BE_CUT, "equal parts have the compute units that were asked for", equal_parts),
+    only_where(
+        &CAN_BE_CUT,
+        "counted parts have the compute units that were asked for",
+        counted_parts,
+    ),
+    only_where(
+        &CAN_BE_CUT,
+        "a part has the features of the whole, but for cutting it",
+        same_features,
+    ),
+    only_where(&CAN_BE_CUT, "a part of one compute unit cannot be cut", smallest_part),
+    only_where(&CAN_BE_CUT, "parts copy and fill, side by side with the whole", parts_work),
+    only_where(&CAN_BE_CUT, "a part outlives the others", parts_live_alone),
+    only_where(&CAN_BE_CUT, "a device can be cut again and again", cut_again),
+    only_where(&CAN_BE_CUT, "kernels run on parts as on the whole", kernels_run),
 ];
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;

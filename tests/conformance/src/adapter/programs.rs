@@ -2,17 +2,29 @@
 
 use crosscut_adapter_api::{CodeForm, Program};
 
-use super::where_kernels_run;
+use super::where_programs_are_built;
 use crate::device::{extent, text};
 use crate::{Behaviour, Bench, Place, TestDevice, Work, ensure, kernels};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
-    where_kernels_run("one code may be built many times, and each program works", built_many_times),
-    where_kernels_run("a kernel found twice is two kernels", found_twice),
-    where_kernels_run("a program's own bytes are a program with the same kernels", bytes_and_back),
-    where_kernels_run("bytes made by one context are a program of another", bytes_elsewhere),
-    where_kernels_run("bytes that are no program are refused, and code builds after", no_program),
-    where_kernels_run("what decides a build is the same whenever it is asked", same_identity),
+    where_programs_are_built(
+        "one code may be built many times, and each program works",
+        built_many_times,
+    ),
+    where_programs_are_built("a kernel found twice is two kernels", found_twice),
+    where_programs_are_built(
+        "a program's own bytes are a program with the same kernels",
+        bytes_and_back,
+    ),
+    where_programs_are_built("bytes made by one context are a program of another", bytes_elsewhere),
+    where_programs_are_built(
+        "bytes that are no program are refused, and code builds after",
+        no_program,
+    ),
+    where_programs_are_built(
+        "what decides a build is the same whenever it is asked",
+        same_identity,
+    ),
 ];
 
 /// Runs the program's `store_value` and looks at what it stored.

@@ -2,15 +2,21 @@
 
 use crosscut_adapter_api::{CodeForm, DriverErrorKind, MemoryKind};
 
-use super::{everywhere, where_kernels_run};
+use super::{everywhere, where_programs_are_built};
 use crate::device::{length, text};
 use crate::{Behaviour, TestDevice, Work, ensure, kernels};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("too much memory is out of memory, and less is granted after", too_much_memory),
     everywhere("a refused allocation leaves the queue usable", queue_survives_refusal),
-    where_kernels_run("a missing kernel is a build error, and others are found after", no_kernel),
-    where_kernels_run("what is not SPIR-V is a build error, and SPIR-V builds after", not_spirv),
+    where_programs_are_built(
+        "a missing kernel is a build error, and others are found after",
+        no_kernel,
+    ),
+    where_programs_are_built(
+        "what is not SPIR-V is a build error, and SPIR-V builds after",
+        not_spirv,
+    ),
 ];
 
 fn too_much_memory(device: &TestDevice) -> Result<(), String> {

@@ -4,15 +4,28 @@ use std::sync::Arc;
 
 use crosscut_adapter_api::{Feature, Memory, MemoryKind};
 
-use super::{everywhere, pattern};
+use super::{only_where, pattern};
+use crate::condition::HAS_UNIFIED_MEMORY;
 use crate::{Behaviour, Bench, TestDevice, ensure};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
-    everywhere("unified memory has one address for host and device", one_address),
-    everywhere("the host sees in unified memory what commands wrote", host_sees),
-    everywhere("commands see in unified memory what the host wrote", commands_see),
-    everywhere("unified memory of all kinds is copied to each other", copied),
-    everywhere("addresses of live unified memory never overlap", apart),
+    only_where(
+        &HAS_UNIFIED_MEMORY,
+        "unified memory has one address for host and device",
+        one_address,
+    ),
+    only_where(
+        &HAS_UNIFIED_MEMORY,
+        "the host sees in unified memory what commands wrote",
+        host_sees,
+    ),
+    only_where(
+        &HAS_UNIFIED_MEMORY,
+        "commands see in unified memory what the host wrote",
+        commands_see,
+    ),
+    only_where(&HAS_UNIFIED_MEMORY, "unified memory of all kinds is copied to each other", copied),
+    only_where(&HAS_UNIFIED_MEMORY, "addresses of live unified memory never overlap", apart),
 ];
 
 /// The kinds that the device has and the host reaches.

@@ -1,0 +1,61 @@
+//! Which devices a behaviour is asked of.
+
+use crosscut_adapter_api::{CodeForm, Feature};
+
+use crate::TestDevice;
+
+/// Which devices a behaviour is asked of.
+#[derive(Clone, Copy)]
+pub enum Applies {
+    /// All.
+    Everywhere,
+    /// Those of which this is true.
+    Where(&'static Condition),
+}
+
+/// Something that is true of some devices.
+pub struct Condition {
+    /// Why the others are not asked.
+    pub otherwise: &'static str,
+    /// Whether it is true.
+    pub holds: fn(&TestDevice) -> bool,
+}
+
+fn has(device: &TestDevice, feature: Feature) -> bool {
+    device.info().features.has(feature)
+}
+
+fn takes(device: &TestDevice, form: CodeForm) -> bool {
+    device.info().code_forms.contains(&form)
+}
+
+/// Kernels run on it.
+pub(crate) const RUNS_KERNELS: Condition = Condition {
+    otherwise: "it takes no code",
+    holds: |device| !device.info().code_forms.is_empty(),
+};
+/// Programs are built for it.
+pub(crate) const TAKES_SPIRV: Condition =
+    Condition { otherwise: "it takes no SPIR-V", holds: |device| takes(device, CodeForm::Spirv64) };
+/// Functions of the host run on it.
+pub(crate) const RUNS_NATIVE_CODE: Condition = Condition {
+    otherwise: "it runs no native code",
+    holds: |device| takes(device, CodeForm::Native),
+};
+/// Host and device share addresses.
+pub(crate) const HAS_UNIFIED_MEMORY: Condition = Condition {
+    otherwise: "it has no memory at one address for host and device",
+    holds: |device| has(device, Feature::UsmHost) || has(device, Feature::UsmShared),
+};
+/// It has unified shared memory of its own.
+pub(crate) const HAS_DEVICE_MEMORY: Condition = Condition {
+    otherwise: "it has no device memory with addresses",
+    holds: |device| has(device, Feature::UsmDevice),
+};
+/// It can be cut.
+pub(crate) const CAN_BE_CUT: Condition = Condition {
+    otherwise: "it cannot be cut into sub-devices",
+    holds: |device| {
+        has(device, Feature::PartitionEqually) && has(device, Feature::PartitionByCounts)
+    },
+};
