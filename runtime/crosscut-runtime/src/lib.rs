@@ -81,4 +81,6 @@ pub use registry::{__crosscut_register, __crosscut_unregister};
 pub use snapshot::{GlobalLayout, Snapshot};
 pub use specialization::Specialization;
 pub use spirv_program::{SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind};
+#[doc(hidden)]
+pub use trace::traced_to;
 pub use usm::{UsmKind, UsmPointer};

@@ -15,8 +15,6 @@
 mod context;
 mod execution;
 mod queue;
-#[cfg(test)]
-mod tests;
 mod writer;
 
 use std::cell::RefCell;
@@ -60,6 +58,22 @@ pub(crate) fn wrap(
     let process = writer.device(&format!("{} {}", device.selector(), device.name()));
     let measures = device.has(Feature::QueueProfiling);
     Arc::new(context::Traced { inner: context, writer, process, measures })
+}
+
+/// A context that writes what it does to `file`, whatever the environment says: for the test that holds
+/// the wrapper to what every adapter promises. `None` if there can be no such file.
+#[doc(hidden)]
+#[must_use]
+pub fn traced_to(
+    file: &std::path::Path,
+    inner: Arc<dyn adapter::Context>,
+    info: &adapter::DeviceInfo,
+) -> Option<Arc<dyn adapter::Context>> {
+    // Wrappers hold their writer for as long as the process lives.
+    let writer: &'static Writer = Box::leak(Box::new(Writer::create(file.as_os_str())?));
+    let (process, measures) =
+        (writer.device(&info.name), info.features.has(Feature::QueueProfiling));
+    Some(Arc::new(context::Traced { inner, writer, process, measures }))
 }
 
 /// Gives what this thread builds or launches a name for people, until dropped.

@@ -1,21 +1,25 @@
 //! A traced device shows every behaviour that devices show.
 
+#![allow(missing_docs, reason = "a test's name is its documentation")]
+
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crosscut_adapter_api::{
-    Adapter, Context, Device, DeviceInfo, DriverError, Feature, Partition, Partitionable,
+    Adapter, Backend, Context, Device, DeviceInfo, DriverError, Partition, Partitionable,
     QueueOptions, QueueOrder,
 };
 use crosscut_adapter_host::HostAdapter;
 use crosscut_adapter_opencl::OpenCl;
 use crosscut_conformance::{TestDevice, run};
 
-use super::context::Traced;
-use super::writer::Writer;
+use crosscut_runtime::traced_to;
 
 struct TracedDevice {
     inner: Arc<dyn Device>,
-    writer: &'static Writer,
+    /// Where contexts have their files.
+    folder: Arc<tempfile::TempDir>,
+    opened: AtomicUsize,
 }
 
 impl Device for TracedDevice {
@@ -24,13 +28,10 @@ impl Device for TracedDevice {
     }
 
     fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
-        let info = self.info();
-        Ok(Arc::new(Traced {
-            inner: self.inner.create_context()?,
-            writer: self.writer,
-            process: self.writer.device(&info.name),
-            measures: info.features.has(Feature::QueueProfiling),
-        }))
+        let name = format!("{}.json", self.opened.fetch_add(1, Relaxed));
+        let traced =
+            traced_to(&self.folder.path().join(name), self.inner.create_context()?, self.info());
+        Ok(traced.expect("a file in a folder of its own"))
     }
 
     fn as_partitionable(&self) -> Option<&dyn Partitionable> {
@@ -43,36 +44,34 @@ impl Partitionable for TracedDevice {
         let Some(inner) = self.inner.as_partitionable() else {
             unreachable!("`as_partitionable` gave this away only if there is one")
         };
-        let traced = |inner| Arc::new(Self { inner, writer: self.writer }) as Arc<dyn Device>;
         Ok(inner.partition(way)?.into_iter().map(traced).collect())
     }
 }
 
-fn traced(inner: Arc<dyn Device>) -> (Arc<dyn Device>, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let writer = Writer::create(folder.path().join("trace.json").as_os_str()).unwrap();
-    (Arc::new(TracedDevice { inner, writer: Box::leak(Box::new(writer)) }), folder)
+fn traced(inner: Arc<dyn Device>) -> Arc<dyn Device> {
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    Arc::new(TracedDevice { inner, folder, opened: AtomicUsize::new(0) })
 }
 
 #[test]
 fn the_host_shows_every_behaviour_while_it_is_traced() {
     for device in HostAdapter.devices().unwrap() {
-        let (device, _folder) = traced(device);
-        run(&TestDevice::new(device), &[]).unwrap_or_else(|what| panic!("{what}"));
+        run(&TestDevice::new(Backend::Host, traced(device)), &[])
+            .unwrap_or_else(|what| panic!("{what}"));
     }
 }
 
 #[test]
 fn opencl_devices_show_every_behaviour_while_they_are_traced() {
     for device in OpenCl::new().devices().unwrap_or_default() {
-        let (device, _folder) = traced(device);
-        run(&TestDevice::new(device), &[]).unwrap_or_else(|what| panic!("{what}"));
+        run(&TestDevice::new(Backend::OpenCl, traced(device)), &[])
+            .unwrap_or_else(|what| panic!("{what}"));
     }
 }
 
 #[test]
 fn times_are_told_to_those_who_asked_for_them_only() {
-    let (device, _folder) = traced(HostAdapter.devices().unwrap().remove(0));
+    let device = traced(HostAdapter.devices().unwrap().remove(0));
     let context = device.create_context().unwrap();
     for profiling in [false, true] {
         let options = QueueOptions { order: QueueOrder::InOrder, profiling };
