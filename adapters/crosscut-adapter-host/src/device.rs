@@ -44,7 +44,7 @@ impl HostDevice {
                     address_bits: usize::BITS,
                     limits: LIMITS,
                     features: features(),
-                    sub_group_sizes: Vec::new(),
+                    sub_group_sizes: vec![SUB_GROUP],
                 },
                 threads,
             ),
@@ -60,12 +60,15 @@ impl HostDevice {
     }
 }
 
+/// The items of a sub-group: those whose stacks native code goes through in step.
+const SUB_GROUP: usize = 8;
+
 /// Nothing here is bounded by hardware: these are what one may ask for without a stall.
 const LIMITS: Limits = Limits {
     work_group_size: 1024,
     work_item_sizes: [1024; 3],
     local_memory: 1 << 20,
-    sub_groups: 0,
+    sub_groups: 1024 / SUB_GROUP,
     argument_bytes: isize::MAX as usize,
     sub_devices: 0,
 };
@@ -75,6 +78,8 @@ const LIMITS: Limits = Limits {
 fn features() -> Features {
     [
         Feature::Fp64,
+        Feature::SubGroups,
+        Feature::SubGroupShuffle,
         Feature::UsmDevice,
         Feature::UsmHost,
         Feature::UsmShared,

@@ -109,8 +109,8 @@ pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{
     AtomicF32, AtomicF64, ByName, Constant, DeviceCopy, DeviceData, DeviceGlobal, DevicePtr,
-    Exclusive, Global, Index, NdItem, Scope, Space, SpecConstant, SpecValue, Symbol, Tile,
-    WorkGroup, in_scope,
+    Exclusive, Global, Index, NdItem, Scope, Space, SpecConstant, SpecValue, SubGroup, Symbol,
+    Tile, WorkGroup, in_scope,
 };
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,

@@ -157,14 +157,14 @@ fn join<T>(combine: &impl Fn(T, T) -> T, before: Option<T>, value: T) -> T {
 
 /// What the items of a group show one another: on a device copies in local memory, on the host the
 /// addresses of values on the items' own stacks, where they stay until all have waited again.
-struct Slots<T> {
+pub(crate) struct Slots<T> {
     base: *mut u8,
     values: PhantomData<T>,
 }
 
 impl<T: DeviceCopy> Slots<T> {
     #[inline(always)]
-    fn of<I: Index>(item: &NdItem<'_, I>) -> Self {
+    pub(crate) fn of<I: Index>(item: &NdItem<'_, I>) -> Self {
         let base = if on_device() {
             // One value for each item, and as many for runs.
             hooks::__crosscut_group_scratch(2 * size_of::<T>() as u32)
@@ -176,7 +176,7 @@ impl<T: DeviceCopy> Slots<T> {
 
     /// Shows `value` as the one with this number. Each item has its own numbers.
     #[inline(always)]
-    fn put(&self, number: usize, value: &T) {
+    pub(crate) fn put(&self, number: usize, value: &T) {
         if on_device() {
             let slot = self.base.cast::<T>().wrapping_add(number);
             // SAFETY: the runtime gives two values for each item, and the number is this item's alone
@@ -191,7 +191,7 @@ impl<T: DeviceCopy> Slots<T> {
 
     /// The value with this number, which some item has put before all waited.
     #[inline(always)]
-    fn get(&self, number: usize) -> T {
+    pub(crate) fn get(&self, number: usize) -> T {
         if on_device() {
             let slot = self.base.cast::<T>().wrapping_add(number);
             // SAFETY: an item has written it, and nobody writes it before all have waited again.

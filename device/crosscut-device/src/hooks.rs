@@ -148,3 +148,52 @@ pub extern "C" fn __crosscut_scope_end() {
 pub extern "C" fn __crosscut_barrier() {
     only_on_a_device("__crosscut_barrier")
 }
+
+/// This item's index within its sub-group.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_sub_group_local_id() -> u32 {
+    only_on_a_device("__crosscut_sub_group_local_id")
+}
+
+/// How many items this item's sub-group has.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_sub_group_size() -> u32 {
+    only_on_a_device("__crosscut_sub_group_size")
+}
+
+/// The most items that a sub-group of this kernel has.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_sub_group_max_size() -> u32 {
+    only_on_a_device("__crosscut_sub_group_max_size")
+}
+
+/// The index of this item's sub-group in its work-group.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_sub_group_id() -> u32 {
+    only_on_a_device("__crosscut_sub_group_id")
+}
+
+/// The sub-groups of a work-group.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_sub_group_count() -> u32 {
+    only_on_a_device("__crosscut_sub_group_count")
+}
+
+/// The value of another item of the sub-group.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_sub_group_shuffle(_value: u32, _from: u32) -> u32 {
+    only_on_a_device("__crosscut_sub_group_shuffle")
+}
+
+/// Every item of the sub-group waits for the others here.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_sub_group_barrier() {
+    only_on_a_device("__crosscut_sub_group_barrier")
+}

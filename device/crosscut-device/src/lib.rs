@@ -6,6 +6,7 @@
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
 //! - [`AtomicF32`] and [`AtomicF64`]: floating-point numbers that kernels share.
 //! - [`NdItem`] and [`Tile`]: an item of a work-group, and memory that its items share.
+//! - [`WorkGroup`] and [`SubGroup`]: what items compute together.
 //! - [`in_scope`]: who must see atomics and fences.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
 //! - [`Symbol`]: a value of the host and one of each device.
@@ -27,6 +28,7 @@ pub mod property;
 mod scope;
 mod side;
 mod spec_constant;
+mod sub_group;
 mod symbol;
 mod tile;
 
@@ -39,6 +41,7 @@ pub use pointer::DevicePtr;
 pub use scope::{Scope, in_scope};
 pub use side::on_device;
 pub use spec_constant::{SpecConstant, SpecValue};
+pub use sub_group::{HOST_SUB_GROUP, SUB_GROUP_STEP, SubGroup};
 pub use symbol::{Constant, Global, Space, Symbol};
 pub use tile::Tile;
 

@@ -66,6 +66,28 @@ pub const SCOPE_END: &str = "__crosscut_scope_end";
 /// `void (void)`: every item of the work-group waits for the others here.
 pub const BARRIER: &str = "__crosscut_barrier";
 
+/// `uint32_t (void)`: this item's index within its sub-group.
+pub const SUB_GROUP_LOCAL_ID: &str = "__crosscut_sub_group_local_id";
+
+/// `uint32_t (void)`: how many items this item's sub-group has; the last of a work-group may have fewer.
+pub const SUB_GROUP_SIZE: &str = "__crosscut_sub_group_size";
+
+/// `uint32_t (void)`: the most items that a sub-group of this kernel has.
+pub const SUB_GROUP_MAX_SIZE: &str = "__crosscut_sub_group_max_size";
+
+/// `uint32_t (void)`: the index of this item's sub-group in its work-group.
+pub const SUB_GROUP_ID: &str = "__crosscut_sub_group_id";
+
+/// `uint32_t (void)`: the sub-groups of a work-group.
+pub const SUB_GROUP_COUNT: &str = "__crosscut_sub_group_count";
+
+/// `uint32_t (uint32_t value, uint32_t from)`: the value that the item of the sub-group with the index
+/// `from` calls this with. All items of the sub-group call it together.
+pub const SUB_GROUP_SHUFFLE: &str = "__crosscut_sub_group_shuffle";
+
+/// `void (void)`: every item of the sub-group waits for the others here.
+pub const SUB_GROUP_BARRIER: &str = "__crosscut_sub_group_barrier";
+
 /// `bool`, a static: whether this code runs on a device. False in the host program, folded to true
 /// in device code.
 pub const ON_DEVICE: &str = "__CROSSCUT_ON_DEVICE";
@@ -90,4 +112,11 @@ pub const FUNCTIONS: &[&str] = &[
     SCOPE_BEGIN,
     SCOPE_END,
     BARRIER,
+    SUB_GROUP_LOCAL_ID,
+    SUB_GROUP_SIZE,
+    SUB_GROUP_MAX_SIZE,
+    SUB_GROUP_ID,
+    SUB_GROUP_COUNT,
+    SUB_GROUP_SHUFFLE,
+    SUB_GROUP_BARRIER,
 ];

@@ -6,8 +6,12 @@
 //! own and runs until it waits too; from then on each barrier of the leader lets all others go one
 //! barrier further.
 //!
+//! Items with consecutive indices form sub-groups, which may stop on their own: those of one sub-group
+//! go in step from stop to stop, and meet the others at barriers. What the leader's sub-group does until
+//! then, it does first.
+//!
 //! Invariants:
-//! - All items of a group wait at the same barrier, or the group fails and says where they are. So two
+//! - All items of a group, or of a sub-group, wait at the same barrier, or the group fails and says where they are. So two
 //!   items are never at different steps of sharing the same memory.
 //! - When a group fails, every item of it is unwound: what it holds is dropped.
 
@@ -15,6 +19,7 @@ mod memory;
 mod stacks;
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::panic::{Location, resume_unwind};
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -30,6 +35,10 @@ use stacks::Stack;
 /// # Safety
 /// Called by the item that the waiter was made for, while it runs.
 pub type Wait = unsafe fn(*const (), &'static Location<'static>, u32, usize) -> bool;
+
+/// Barriers from this one on, of those at one place, are of the item's sub-group. This one itself waits
+/// for nobody: it says that the group has sub-groups.
+pub const SUB_GROUP_STEP: u32 = 1 << 16;
 
 /// How an item waits for its group.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +60,18 @@ struct Stop {
     memory: usize,
 }
 
+impl Stop {
+    /// Whether only the item's sub-group waits here.
+    fn is_of_sub_group(self) -> bool {
+        self.step >= SUB_GROUP_STEP
+    }
+
+    #[track_caller]
+    fn here() -> Self {
+        Self { place: Location::caller(), step: 0, memory: 0 }
+    }
+}
+
 type Outcome = Result<(), NativePanic>;
 
 /// The items of a group, for [`run`].
@@ -58,6 +79,8 @@ type Outcome = Result<(), NativePanic>;
 pub struct Items<'g> {
     /// How many there are; at least one.
     pub count: usize,
+    /// How many of them form a sub-group; at least one. The last may have fewer.
+    pub sub_group: usize,
     /// Runs one of them, given its index in the group; does not unwind.
     pub member: &'g dyn Fn(usize, Waiter) -> Outcome,
     /// Its linear index in the whole launch.
@@ -105,7 +128,7 @@ struct Group<'g> {
     items: Items<'g>,
     /// The items after the leader that wait, in order.
     others: RefCell<Vec<Coroutine<(), Stop, Outcome, Stack>>>,
-    /// Whether the leader has met a barrier.
+    /// Whether the leader has met a barrier, or asked for its sub-group.
     started: Cell<bool>,
     /// Why the group cannot go on: what came first.
     failure: RefCell<Option<NativePanic>>,
@@ -121,48 +144,106 @@ impl Group<'_> {
     }
 
     /// A failure of the item with this index in the group.
-    fn fault(&self, index: usize, message: String, stop: Stop) {
-        self.fail(NativePanic {
+    fn fault(&self, index: usize, message: String, stop: Stop) -> NativePanic {
+        NativePanic {
             item: (self.items.linear)(index),
             message,
             file: stop.place.file().to_owned(),
             line: stop.place.line(),
             column: stop.place.column(),
-        });
+        }
     }
 
-    /// Lets every other item run to its next barrier, which is the leader's, or to its end with it.
+    /// Lets every other item run to the leader's next stop, or to its end with it. Of a stop of the
+    /// leader's sub-group only that need know.
     fn advance(&self, leader: Option<Stop>) {
-        let first_time = !self.started.replace(true);
-        for index in 1..self.items.count {
-            let result = match first_time {
-                true => self.start(index),
-                // Borrowed while the item runs: items do not touch the list.
-                false => Some(self.others.borrow_mut()[index - 1].resume(())),
-            };
-            match (result, leader) {
-                (None, _) => return,
-                (Some(CoroutineResult::Return(Err(panic))), _) => return self.fail(panic),
-                (Some(CoroutineResult::Return(Ok(()))), None) => {}
-                (Some(CoroutineResult::Yield(stop)), Some(leader)) if stop == leader => {}
-                (Some(CoroutineResult::Yield(stop)), Some(leader)) => {
-                    let message = format!(
-                        "items of one work-group wait at different barriers: this one, and the first \
-                         item of its group at {}: every item of a group must come to the same barriers, \
-                         with the same memory",
-                        leader.place
-                    );
-                    return self.fault(index, message, stop);
+        self.started.set(true);
+        let Items { count, sub_group, .. } = self.items;
+        let is_of_sub_group = |stop: Option<Stop>| stop.is_some_and(Stop::is_of_sub_group);
+        if !self.follow(1..sub_group.min(count), 0, leader) || is_of_sub_group(leader) {
+            return;
+        }
+        for first in (sub_group..count).step_by(sub_group) {
+            // A sub-group goes in step from stop to stop, until it is where all items must be.
+            loop {
+                let Some(stop) = self.step(first) else { return };
+                if !is_of_sub_group(stop) && stop != leader {
+                    return self.fail(self.apart(first, stop, 0, leader));
                 }
-                (Some(CoroutineResult::Yield(stop)), None) => {
-                    return self.fault(index, LONELY.to_owned(), stop);
+                if !self.follow(first + 1..(first + sub_group).min(count), first, stop) {
+                    return;
                 }
-                (Some(CoroutineResult::Return(Ok(()))), Some(leader)) => {
-                    let message = "the first item of a work-group waits at a barrier that others have \
-                                   ended without: every item of a group must come to the same barriers"
-                        .to_owned();
-                    return self.fault(0, message, leader);
+                if !is_of_sub_group(stop) {
+                    break;
                 }
+            }
+        }
+    }
+
+    /// Lets these items run to their next stop, which must be where `first` is: at this stop, or at its
+    /// end. Answers whether they are.
+    fn follow(&self, items: Range<usize>, first: usize, expected: Option<Stop>) -> bool {
+        for index in items {
+            let Some(stop) = self.step(index) else { return false };
+            if stop != expected {
+                self.fail(self.apart(index, stop, first, expected));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Lets an item run to its next stop, and answers where that is; inside, `None` for its end, and
+    /// outside for a failure, which is noted.
+    fn step(&self, index: usize) -> Option<Option<Stop>> {
+        // Items start in order.
+        let is_new = self.others.borrow().len() < index;
+        let result = match is_new {
+            true => self.start(index)?,
+            // Borrowed while the item runs: items do not touch the list.
+            false => self.others.borrow_mut()[index - 1].resume(()),
+        };
+        match result {
+            CoroutineResult::Yield(stop) => Some(Some(stop)),
+            CoroutineResult::Return(Ok(())) => Some(None),
+            CoroutineResult::Return(Err(panic)) => {
+                self.fail(panic);
+                None
+            }
+        }
+    }
+
+    /// The fault of an item that is not where the first of its group, or sub-group, is.
+    fn apart(
+        &self,
+        index: usize,
+        stop: Option<Stop>,
+        first: usize,
+        expected: Option<Stop>,
+    ) -> NativePanic {
+        let among_sub_group = [stop, expected].into_iter().flatten().any(Stop::is_of_sub_group);
+        let (group, rule) = match among_sub_group {
+            true => ("sub-group", SUB_GROUP_RULE),
+            false => ("work-group", RULE),
+        };
+        match (stop, expected) {
+            (Some(stop), Some(expected)) => self.fault(
+                index,
+                format!(
+                    "items of one {group} wait at different barriers: this one, and the first item of \
+                     its group at {}: {rule}, with the same memory",
+                    expected.place
+                ),
+                stop,
+            ),
+            (Some(stop), None) => self.fault(index, lonely(group, rule), stop),
+            (None, at) => {
+                let message = format!(
+                    "the first item of a {group} waits at a barrier that others have ended without: \
+                     {rule}"
+                );
+                // Two items at their ends are not apart.
+                self.fault(first, message, at.unwrap_or(Stop::here()))
             }
         }
     }
@@ -216,8 +297,14 @@ impl Group<'_> {
     }
 }
 
-const LONELY: &str = "an item waits at a barrier that the first item of its work-group has ended \
-                      without: every item of a group must come to the same barriers";
+const RULE: &str = "every item of a group must come to the same barriers";
+const SUB_GROUP_RULE: &str = "every item of a sub-group must make the same calls of it";
+
+fn lonely(group: &str, rule: &str) -> String {
+    format!(
+        "an item waits at a barrier that the first item of its {group} has ended without: {rule}"
+    )
+}
 
 /// What an item on a stack of its own hands to its barriers.
 struct Member<'c> {
@@ -243,6 +330,11 @@ unsafe fn leader_waits(
     }
     // SAFETY: the caller's promise.
     let group = unsafe { &*data.cast::<Group<'_>>() };
+    if step == SUB_GROUP_STEP {
+        // From now on items run as if they had met a barrier: some may wait for their sub-group.
+        group.started.set(true);
+        return true;
+    }
     if !group.has_failed() {
         group.advance(Some(Stop { place, step, memory }));
     }
@@ -262,6 +354,9 @@ unsafe fn member_waits(
 ) -> bool {
     if std::thread::panicking() {
         return false;
+    }
+    if step == SUB_GROUP_STEP {
+        return true;
     }
     // SAFETY: the caller's promise.
     let member = unsafe { &*data.cast::<Member<'_>>() };
@@ -289,7 +384,14 @@ unsafe fn nobody_waits(
     }
     // SAFETY: the caller's promise.
     let group = unsafe { &*data.cast::<Group<'_>>() };
+    let stop = Stop { place, step, memory };
+    let message = match stop.is_of_sub_group() {
+        true => "an item asks for its sub-group, and the first item of its work-group has ended without: \
+                 if one item of a work-group asks, all must"
+            .to_owned(),
+        false => lonely("work-group", RULE),
+    };
     // Which item it is, `run` knows.
-    group.fault(0, LONELY.to_owned(), Stop { place, step, memory });
+    group.fail(group.fault(0, message, stop));
     abandon()
 }

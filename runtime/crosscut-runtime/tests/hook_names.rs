@@ -14,6 +14,9 @@ fn every_hook_is_defined_under_its_name() {
         __crosscut_global_size __crosscut_local_id __crosscut_local_size __crosscut_group_id
         __crosscut_group_count __crosscut_local_address __crosscut_group_scratch __crosscut_global_address
         __crosscut_spec_constant __crosscut_scope_begin __crosscut_scope_end __crosscut_barrier
+        __crosscut_sub_group_local_id __crosscut_sub_group_size __crosscut_sub_group_max_size
+        __crosscut_sub_group_id __crosscut_sub_group_count __crosscut_sub_group_shuffle
+        __crosscut_sub_group_barrier
     );
     assert_eq!(defined, names::FUNCTIONS);
     assert!(!crosscut_device::on_device());

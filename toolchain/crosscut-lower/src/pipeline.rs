@@ -19,13 +19,16 @@ use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
     aggregates, arrivals, constants, decorations, division, integers, legalise, masks,
-    memory_scopes, records, scope, sets, sites, spaces, tables,
+    memory_scopes, records, scope, sets, sites, spaces, sub_groups, tables,
 };
 use crate::{LowerError, host_object, validate};
 
 /// The triple of device code: SPIR-V 1.2 is the newest whose entry points do not list every variable
 /// of the module.
 const DEVICE_TRIPLE: &str = "spirv64v1.2-unknown-unknown";
+
+/// The same for kernels whose sub-groups exchange values, which SPIR-V 1.2 cannot say.
+const SUB_GROUPS_TRIPLE: &str = "spirv64v1.3-unknown-unknown";
 
 /// Runs a job.
 pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
@@ -358,7 +361,11 @@ impl Lowering<'_> {
         let module = Module::from_text(self.llvm, &ir.print())?;
         verify(&module, "emit")?;
         self.dump.write("emit", kernels.first().map(String::as_str), || module.print());
-        let payload = module.emit_apart(&TargetMachine::new(self.llvm, DEVICE_TRIPLE)?)?;
+        let triple = match sub_groups::exchanges(&ir) {
+            true => SUB_GROUPS_TRIPLE,
+            false => DEVICE_TRIPLE,
+        };
+        let payload = module.emit_apart(&TargetMachine::new(self.llvm, triple)?)?;
         spirv::check(&payload).map_err(|error| LowerError::Kernel {
             kernel: display_name.to_owned(),
             reason: format!("LLVM wrote SPIR-V that is not well formed: {error}"),

@@ -10,16 +10,23 @@ use crosscut_image::spirv;
 use crate::LowerError;
 
 /// The environment to validate for. OpenCL's leaves 64-bit atomics to an extension of the device and
-/// refuses them; where a kernel uses them only SPIR-V's own rules are asked.
+/// refuses them, and its newest is that of SPIR-V 1.2; where a kernel uses them, or sub-groups that
+/// exchange values, only SPIR-V's own rules are asked.
 fn environment(file: &Path) -> Result<&'static str, LowerError> {
     const INT64_ATOMICS: u32 = 12;
+    const GROUP_NON_UNIFORM_SHUFFLE: u32 = 65;
     let bytes =
         fs::read(file).map_err(|source| LowerError::Read { path: file.to_owned(), source })?;
     let module = spirv::check(&bytes).map_err(|error| LowerError::Invalid {
         path: file.to_owned(),
         reason: error.to_string(),
     })?;
-    Ok(if module.capabilities.contains(&INT64_ATOMICS) { "spv1.2" } else { "opencl2.2" })
+    let has = |capability| module.capabilities.contains(&capability);
+    Ok(match (has(GROUP_NON_UNIFORM_SHUFFLE), has(INT64_ATOMICS)) {
+        (true, _) => "spv1.3",
+        (false, true) => "spv1.2",
+        (false, false) => "opencl2.2",
+    })
 }
 
 /// The file to validate: a copy without what is said about variables, if it says something. Validators

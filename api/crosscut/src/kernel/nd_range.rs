@@ -2,7 +2,7 @@
 
 use core::ops;
 
-use crosscut_device::{Groups, Index, Members, NdItem, Waiter};
+use crosscut_device::{Groups, HOST_SUB_GROUP, Index, Members, NdItem, SUB_GROUP_STEP, Waiter};
 use crosscut_runtime::{NativeLaunch, NativePanic, work_group};
 
 use super::argument::Shape;
@@ -167,7 +167,12 @@ unsafe fn run_group<I: Index, S: Shape<K>, K, B: Body<NdRange<I>, S, K>>(
             Ok(())
         })
     };
-    let items = work_group::Items { count: depth * height * width, member: &one, linear: &linear };
+    let items = work_group::Items {
+        count: depth * height * width,
+        sub_group: HOST_SUB_GROUP,
+        member: &one,
+        linear: &linear,
+    };
     work_group::run(items, |waiter| one(0, waiter), rest)
 }
 
@@ -176,3 +181,6 @@ unsafe fn run_group<I: Index, S: Shape<K>, K, B: Body<NdRange<I>, S, K>>(
 fn for_items(work_group::Waiter { wait, data }: work_group::Waiter) -> Waiter {
     Waiter { wait, data }
 }
+
+// The same number means the same on both sides.
+const _: () = assert!(SUB_GROUP_STEP == work_group::SUB_GROUP_STEP);

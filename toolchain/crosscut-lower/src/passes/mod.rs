@@ -23,6 +23,7 @@ pub(crate) mod scope;
 pub(crate) mod sets;
 pub(crate) mod sites;
 pub(crate) mod spaces;
+pub(crate) mod sub_groups;
 pub(crate) mod tables;
 
 /// The steps of lowering, in the order they run, each with the reason for its place.

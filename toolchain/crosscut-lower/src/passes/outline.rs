@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosscut_image::{Parameter, hooks};
 
 use super::sites::PANIC_SITE;
+use super::sub_groups;
 use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
 /// What an entry function says about itself.
@@ -159,7 +160,7 @@ pub(crate) fn outline(
         .position(|item| matches!(item.kind, Kind::Attributes | Kind::Metadata))
         .unwrap_or(ir.items.len());
     ir.items.splice(first_metadata..first_metadata, functions);
-    for declaration in [
+    let declarations = [
         "declare i64 @_Z13get_global_idj(i32) nounwind willreturn memory(none)",
         "declare i64 @_Z15get_global_sizej(i32) nounwind willreturn memory(none)",
         "declare i64 @_Z12get_local_idj(i32) nounwind willreturn memory(none)",
@@ -168,7 +169,8 @@ pub(crate) fn outline(
         "declare i64 @_Z14get_num_groupsj(i32) nounwind willreturn memory(none)",
         "declare void @_Z22__spirv_ControlBarrieriii(i32, i32, i32) convergent nounwind",
         "declare void @llvm.assume(i1)",
-    ] {
+    ];
+    for declaration in declarations.iter().chain(sub_groups::DECLARATIONS).copied() {
         if !ir.items.iter().any(|item| item.lines[0].contains(function_name(declaration))) {
             ir.items.insert(
                 first_metadata,
@@ -343,6 +345,7 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
                         .to_owned(),
                 );
             }
+            hook if let Some(call) = sub_groups::call(hook, result, &call) => return Some(call),
             _ => {}
         }
     }

@@ -49,6 +49,17 @@ const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::SCOPE_BEGIN, "declare void @{}(i32) nomerge nounwind willreturn"),
     (hooks::SCOPE_END, "declare void @{}() nomerge nounwind willreturn"),
     (hooks::BARRIER, "declare void @{}() convergent nounwind willreturn"),
+    (hooks::SUB_GROUP_LOCAL_ID, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
+    (hooks::SUB_GROUP_SIZE, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
+    (hooks::SUB_GROUP_MAX_SIZE, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
+    (hooks::SUB_GROUP_ID, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
+    (hooks::SUB_GROUP_COUNT, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
+    // Not a function of its operands: where it stands decides who takes part.
+    (
+        hooks::SUB_GROUP_SHUFFLE,
+        "declare i32 @{}(i32, i32) convergent nounwind willreturn memory(inaccessiblemem: readwrite)",
+    ),
+    (hooks::SUB_GROUP_BARRIER, "declare void @{}() convergent nounwind willreturn"),
 ];
 
 /// Attributes that speak of the host, or forbid what a device needs.
