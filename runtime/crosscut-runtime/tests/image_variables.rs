@@ -30,7 +30,7 @@ fn register_scoped(key: u64, initial: u64, properties: u64) -> GlobalHandle {
     // One id has one layout in a process.
     image.globals[0].id = name(key);
     image.globals[0].properties = properties;
-    let (descriptor, global) = descriptor(image, initial);
+    let (descriptor, global) = descriptor_by_id(image, initial);
     // SAFETY: everything was leaked: it is there and stays so.
     unsafe { __crosscut_register(descriptor) };
     global

@@ -94,6 +94,12 @@ pub(crate) fn register_bytes(images: Vec<u8>, initial: u64) -> GlobalHandle {
 
 /// The descriptor of a program with this image, not registered yet, and its global.
 pub(crate) fn descriptor(image: Image, initial: u64) -> (*mut Descriptor, GlobalHandle) {
+    let properties = image.globals[0].properties;
+    leak(encode(&[image]), initial, ("G", properties))
+}
+
+/// The same with the global under the id that the image gives it: one id has one layout in a process.
+pub(crate) fn descriptor_by_id(image: Image, initial: u64) -> (*mut Descriptor, GlobalHandle) {
     let Global { id, properties, .. } = image.globals[0].clone();
     leak(encode(&[image]), initial, (id.leak(), properties))
 }
