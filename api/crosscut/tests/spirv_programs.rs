@@ -3,8 +3,9 @@
 //! The modules come from clang and `spirv-as`, the devices are those that take SPIR-V. Without either the
 //! tests have nothing to hold; `CROSSCUT_REQUIRE_OPENCL=1` makes that a failure.
 
+use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -38,7 +39,7 @@ fn compiled() -> Option<&'static [u8]> {
             command.args(["-Xclang", "-finclude-default-header", "-O1", "-c"]);
             command.arg(&source).arg("-o").arg(&object).stderr(Stdio::null());
             command.status().ok().filter(|status| status.success())?;
-            std::fs::read(&object).ok()
+            fs::read(&object).ok()
         })
     });
     assert!(module.is_some() || !is_required(), "no clang that writes SPIR-V");
@@ -281,17 +282,27 @@ fn files_that_are_no_modules_are_refused() {
 
 /// Set in the process that [`mutated_files_never_end_the_process`] starts: which module it mutates.
 const CHILD: &str = "CROSSCUT_TEST_MUTATED";
+/// Set there too: which mutations.
+const SEED: &str = "CROSSCUT_TEST_MUTATION_SEED";
+/// Which mutations to try, as `first..end`; a few always without it.
+const SEEDS: &str = "CROSSCUT_MUTATION_SEEDS";
+
+/// Where the module that is tried last is, for whoever wants to know which one ended the process.
+fn last(which: &str, seed: u64) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mutated-{which}-{seed}.spv"))
+}
 
 /// Not a test of its own: builds mutated modules, of which most are refused and none may end the process.
 #[test]
 fn child() {
-    let Some(which) = std::env::var_os(CHILD) else { return };
+    let Ok(which) = std::env::var(CHILD) else { return };
     let queue = queue().unwrap();
-    let module = match which.to_str() {
-        Some("compiled") => compiled().unwrap().to_vec(),
+    let module = match &*which {
+        "compiled" => compiled().unwrap().to_vec(),
         _ => assembled(CONSTANTS).unwrap(),
     };
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed);
     let mut next = move |below: usize| {
         random ^= random << 13;
         random ^= random >> 7;
@@ -316,6 +327,7 @@ fn child() {
             };
             mutated[word..word + 4].copy_from_slice(&value.to_le_bytes());
         }
+        fs::write(last(&which, seed), &mutated).unwrap();
         match Program::from_spirv(queue.context(), &mutated) {
             Ok(program) => {
                 built += 1;
@@ -334,14 +346,21 @@ fn mutated_files_never_end_the_process() {
     if queue().is_none() || compiled().is_none() {
         return;
     }
-    for which in ["compiled", "assembled"] {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child"])
-            .env(CHILD, which)
-            .env("CROSSCUT_CACHE", "0")
-            .output()
-            .unwrap();
-        let told = String::from_utf8_lossy(&child.stdout).into_owned();
-        assert!(child.status.success(), "{which}: {}\n{told}", child.status);
+    let seeds = std::env::var(SEEDS).unwrap_or("1..2".into());
+    let (first, end) = seeds.split_once("..").expect("first..end");
+    for seed in first.parse::<u64>().unwrap()..end.parse().unwrap() {
+        for which in ["compiled", "assembled"] {
+            let child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "child"])
+                .env(CHILD, which)
+                .env(SEED, seed.to_string())
+                .env("CROSSCUT_CACHE", "0")
+                .output()
+                .unwrap();
+            let told = String::from_utf8_lossy(&child.stdout).into_owned();
+            let (status, last) = (child.status, last(which, seed));
+            assert!(status.success(), "{status} at {}\n{told}", last.display());
+            fs::remove_file(last).unwrap();
+        }
     }
 }

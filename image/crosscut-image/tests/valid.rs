@@ -91,6 +91,9 @@ fn bodies_that_are_not_valid_are_refused_with_their_reason() {
         (&[(12, vec![2, 31, 5, 0, 5])], "is of no set of instructions"),
         (&[(57, vec![2, 31, 5])], "calls what is no function"),
         (&[(252, vec![])], "is no instruction of a kernel"),
+        (&[(146, vec![2, 31, 5, 5])], "is no instruction of a kernel"),
+        (&[(148, vec![2, 31, 5, 5])], "has an operand of another type"),
+        (&[(149, vec![2, 31, 5, 5])], "has an operand of another type"),
         (&[(6000, vec![])], "is no instruction of a kernel"),
     ];
     for (body, expected) in cases {
@@ -107,7 +110,10 @@ fn declarations_that_are_not_valid_are_refused() {
         module(&lines)
     };
     let cases: &[(usize, Line, &str)] = &[
+        (3, (15, vec![6, 20, u32::from_le_bytes(*b"k(\0\0")]), "a name that no compiler gives"),
+        (3, (15, vec![6, 20, u32::from_le_bytes(*b"1k\0\0")]), "a name that no compiler gives"),
         (4, (5, vec![21, 0x6161_6161]), "means nothing in a kernel"),
+        (4, (5, vec![20, u32::from_le_bytes(*b"k(\0\0")]), "a name that no compiler gives"),
         (5, (71, vec![21, 38, 99]), "means nothing in a kernel"),
         (5, (71, vec![5, 38, 5]), "says of a parameter what it cannot be"),
         (5, (71, vec![21, 11, 28]), "decorates no variable"),
@@ -115,6 +121,10 @@ fn declarations_that_are_not_valid_are_refused() {
         (8, (32, vec![3, 99, 2]), "is an address of memory that there is not"),
         (8, (32, vec![3, 5, 1]), "is made of what is no data"),
         (9, (33, vec![4, 1, 1]), "is made of what is no data"),
+        (10, (52, vec![2, 5, 6, 7]), "computes what is no constant"),
+        (10, (52, vec![2, 5, 128, 7]), "has too few operands"),
+        (10, (52, vec![2, 5, 128, 7, 7]), "names an id that nothing defines"),
+        (10, (52, vec![2, 5, 128, 2, 2]), "takes for a value what is none"),
         (10, (43, vec![2, 5, 7, 7]), "has a value of another width than its type"),
         (12, (55, vec![2, 21]), "says of a parameter what it cannot be"),
         (12, (0, vec![]), "names an id that nothing defines"),
@@ -123,6 +133,19 @@ fn declarations_that_are_not_valid_are_refused() {
         let fault = fault(&replaced(*at, line.clone()));
         assert!(fault.contains(expected), "{line:?}: {fault}");
     }
+    let mut constant = sample();
+    constant[8] = (32, vec![3, 0, 2]);
+    constant[ADD] = (62, vec![21, 5, 2, 4]);
+    assert!(fault(&module(&constant)).contains("writes where one only reads"));
+    let elsewhere = interfaces(&replaced(8, (32, vec![3, 1, 2]))).unwrap_err().to_string();
+    assert!(elsewhere.contains("memory that no kernel is given"), "{elsewhere}");
+}
+
+#[test]
+fn constants_computed_from_constants_are_valid() {
+    let mut lines = sample();
+    lines.insert(11, (52, vec![2, 6, 128, 5, 5]));
+    assert_eq!(validate(&module(&lines)), Ok(()));
 }
 
 proptest! {

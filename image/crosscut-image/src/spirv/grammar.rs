@@ -40,7 +40,8 @@ pub(super) fn operands(opcode: u32) -> Option<&'static str> {
         43 | 50 => "TRlL",
         44 | 51 => "TRI",
         45 | 323 => "TRlll",
-        52 => "TRlL",
+        // What follows the number of another instruction are the operands of that: see `cut`.
+        OP_SPEC_CONSTANT_OP => "TRlL",
         // Functions and memory.
         54 => "TRli",
         55 => "TR",
@@ -52,7 +53,6 @@ pub(super) fn operands(opcode: u32) -> Option<&'static str> {
         64 => "iiiL",
         65 | 66 => "TRiI",
         67 | 70 => "TRiiI",
-        69 => "TRi",
         // Decorations.
         71 => "ilL",
         72 => "illL",
@@ -67,7 +67,7 @@ pub(super) fn operands(opcode: u32) -> Option<&'static str> {
         80 => "TRI",
         81 => "TRiL",
         82 => "TRiiL",
-        83 | 84 | 400 => "TRi",
+        83 | 400 => "TRi",
         86 => "TRii",
         88 => "TRiilL",
         95 | 98 => "TRiiL",
@@ -77,7 +77,7 @@ pub(super) fn operands(opcode: u32) -> Option<&'static str> {
         // Conversions and arithmetic.
         109..=115 | 117..=122 | 124 | 126 | 127 => "TRi",
         123 => "TRil",
-        128..=152 => "TRii",
+        128..=141 | 148..=152 => "TRii",
         // Truth and comparison.
         154..=160 | 168 => "TRi",
         161..=167 | 170..=191 | 401..=403 => "TRii",
@@ -197,11 +197,37 @@ fn is_decoration(words: &[u32]) -> bool {
 /// The numbers from which on instructions belong to extensions, about which nothing is known here.
 pub(super) const FIRST_OF_EXTENSIONS: u32 = 4160;
 
-/// Cuts the operands of an instruction after its grammar: what each word is, by its letter.
+/// What is computed from constants when their values are known.
+pub(super) const OP_SPEC_CONSTANT_OP: u32 = 52;
+
+/// Whether an instruction can be computed from constants.
+fn is_constant_operation(opcode: u32) -> bool {
+    matches!(
+        opcode,
+        65..=67 | 70 | 79 | 81 | 82 | 109..=115 | 117 | 120..=122 | 124 | 126..=141 | 164..=179 | 194..=200
+    )
+}
+
+/// Cuts the operands of an instruction after its grammar: what each word is, by its letter. `None` for
+/// an instruction that no kernel has.
 ///
 /// # Errors
 /// There are too few words, or too many.
-pub(super) fn cut(pattern: &str, words: usize) -> Result<Vec<u8>, &'static str> {
+pub(super) fn cut(opcode: u32, operands: &[u32]) -> Option<Result<Vec<u8>, &'static str>> {
+    let pattern = self::operands(opcode)?;
+    let (OP_SPEC_CONSTANT_OP, Some(&inner)) = (opcode, operands.get(2)) else {
+        return Some(cut_after(pattern, operands.len()));
+    };
+    let pattern = self::operands(inner).filter(|_| is_constant_operation(inner));
+    let letters = pattern.ok_or("computes what is no constant").and_then(|pattern| {
+        let mut letters = cut_after(pattern, operands.len() - 1)?;
+        letters.insert(2, b'l');
+        Ok(letters)
+    });
+    Some(letters)
+}
+
+fn cut_after(pattern: &str, words: usize) -> Result<Vec<u8>, &'static str> {
     let mut letters = Vec::with_capacity(words);
     for letter in pattern.bytes() {
         match letter {

@@ -280,6 +280,7 @@ impl Walk {
         const WORKGROUP: u32 = 4;
         const CROSS_WORKGROUP: u32 = 5;
         const FUNCTION: u32 = 7;
+        const GENERIC: u32 = 8;
         Ok(match self.types.get(&kind) {
             Some(&Type::Data(size, _, kind)) if size > 0 => KernelParameter::Value { size, kind },
             Some(&Type::Pointer { storage, element }) => match storage {
@@ -289,7 +290,10 @@ impl Walk {
                 FUNCTION if element > 0 && self.by_value.contains(&id) => {
                     KernelParameter::Value { size: element, kind: ValueKind::Composite }
                 }
-                _ => KernelParameter::Other("an address of private or generic memory"),
+                FUNCTION | GENERIC => {
+                    KernelParameter::Other("an address of private or generic memory")
+                }
+                _ => return Err("has a parameter in memory that no kernel is given"),
             },
             Some(&Type::Other(what)) => KernelParameter::Other(what),
             Some(_) => KernelParameter::Other("nothing"),

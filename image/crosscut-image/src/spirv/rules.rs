@@ -2,6 +2,11 @@
 
 use super::typing::{Fits, Kind, OTHER_TYPE, Shape, Types, hold};
 
+const UNIFORM_CONSTANT: u32 = 0;
+const INPUT: u32 = 1;
+
+const NO_NAME: &str = "gives a function a name that no compiler gives";
+
 impl Types {
     /// Checks the types of an instruction: `result` is that of its result, `values` are the ids of its
     /// operands and `kinds` their types.
@@ -47,7 +52,11 @@ impl Types {
             }
             59 => hold(self.pointer(result)?.0 == operands[2], "is elsewhere than its type says"),
             61 => hold(self.pointer(kinds[0])?.1 == result, OTHER_TYPE),
-            62 => hold(self.pointer(kinds[0])?.1 == kinds[1], OTHER_TYPE),
+            62 => {
+                let (storage, pointee) = self.pointer(kinds[0])?;
+                hold(!matches!(storage, UNIFORM_CONSTANT | INPUT), "writes where one only reads")?;
+                hold(pointee == kinds[1], OTHER_TYPE)
+            }
             63 | 64 => self.pointer(kinds[0]).and(self.pointer(kinds[1])).map(|_| ()),
             65 | 66 => self.chain(result, kinds, &values[1..]),
             67 | 70 => {
@@ -118,6 +127,15 @@ impl Types {
                 hold(self.is(result, float), OTHER_TYPE)?;
                 all_alike(result)
             }
+            148 => {
+                hold(self.element(kinds[0]) == Some(result) && kinds[0] == kinds[1], OTHER_TYPE)?;
+                hold(self.is(result, float), OTHER_TYPE)
+            }
+            149..=152 => {
+                hold(self.is(kinds[0], int) && kinds[0] == kinds[1], OTHER_TYPE)?;
+                let pair = Shape::Struct(vec![kinds[0]; 2]);
+                hold(self.shape(result) == Some(&pair), OTHER_TYPE)
+            }
             194..=196 => {
                 hold(self.is(result, int) && self.is(kinds[1], int), OTHER_TYPE)?;
                 hold(self.alike(kinds[0], result) && count(kinds[1]) == count(result), OTHER_TYPE)
@@ -168,11 +186,15 @@ impl Types {
                 self.constants.get(&operands[2]).is_none_or(|&length| length > 0),
                 "has no elements",
             ),
+            5 if self.kind(operands[0]) == Some(Kind::Function) => {
+                hold(is_name(&operands[1..]), NO_NAME)
+            }
             // What an entry point lists, and what is built in or constant, are variables.
             15 => {
                 let name_ends =
                     operands[2..].iter().position(|word| word.to_le_bytes().contains(&0));
-                let listed = operands.get(3 + name_ends.unwrap_or(0)..).unwrap_or_default();
+                let (name, listed) = operands[2..].split_at(name_ends.map_or(0, |end| end + 1));
+                hold(is_name(name), NO_NAME)?;
                 hold(listed.iter().all(|id| self.variables.contains(id)), "lists no variable")
             }
             16 => hold(self.kind(operands[0]) == Some(Kind::Function), "is of no function"),
@@ -257,4 +279,13 @@ impl Types {
         }
         hold(kind == to.1, OTHER_TYPE)
     }
+}
+
+/// Whether a text is a name: letters, digits and what compilers join them with. Drivers make other names
+/// of it, and take those apart again.
+fn is_name(text: &[u32]) -> bool {
+    let bytes = text.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0);
+    let name: Vec<u8> = bytes.collect();
+    let joins = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
+    name.first().is_some_and(|first| !first.is_ascii_digit()) && name.iter().all(joins)
 }

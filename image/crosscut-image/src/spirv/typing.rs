@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::grammar::OP_SPEC_CONSTANT_OP;
 use super::words::Instruction;
 
 /// What an id stands for.
@@ -284,6 +285,10 @@ impl Types {
             }
         }
         let result = if letters.starts_with(b"T") { operands[0] } else { 0 };
+        if opcode == OP_SPEC_CONSTANT_OP {
+            let inner = [&operands[..2], &operands[3..]].concat();
+            return self.rule(operands[2], &inner, result, &values, &kinds);
+        }
         self.rule(opcode, operands, result, &values, &kinds)
     }
 

@@ -12,6 +12,8 @@ use super::grammar::{self, FIRST_OF_EXTENSIONS};
 use super::typing::{Kind, Types};
 use super::words::{Instruction, Words};
 
+const OP_NOP: u32 = 0;
+const OP_UNDEF: u32 = 1;
 const OP_EXTENSION: u32 = 10;
 const OP_FUNCTION: u32 = 54;
 const OP_FUNCTION_PARAMETER: u32 = 55;
@@ -42,7 +44,7 @@ pub fn validate(bytes: &[u8]) -> Result<(), SpirvError> {
     let mut shapes = Vec::with_capacity(all.len());
     let mut trusted = false;
     for instruction in &all {
-        let Some(pattern) = grammar::operands(instruction.opcode) else {
+        let Some(letters) = grammar::cut(instruction.opcode, instruction.operands()) else {
             if instruction.opcode < FIRST_OF_EXTENSIONS || !has_extensions {
                 return Err(fault(instruction, "is no instruction of a kernel"));
             }
@@ -50,7 +52,6 @@ pub fn validate(bytes: &[u8]) -> Result<(), SpirvError> {
             shapes.push(None);
             continue;
         };
-        let letters = grammar::cut(pattern, instruction.operands().len());
         let letters = letters.map_err(|why| fault(instruction, why))?;
         grammar::check_literals(instruction.opcode, instruction.operands())
             .map_err(|why| fault(instruction, why))?;
@@ -144,8 +145,7 @@ impl Layout {
             }
             _ if self.functions_began
                 && is_of_module(opcode)
-                && opcode != 1
-                && opcode != OP_VARIABLE =>
+                && !matches!(opcode, OP_NOP | OP_UNDEF | OP_VARIABLE) =>
             {
                 return Err("is inside a function");
             }
