@@ -22,10 +22,13 @@ impl Gate {
     ///
     /// # Errors
     /// What it waited for failed.
+    #[inline]
     pub(crate) fn pass(&self) -> Result<(), DriverError> {
-        if !self.used.load(Ordering::Acquire) {
-            return Ok(());
-        }
+        if self.used.load(Ordering::Acquire) { self.wait() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn wait(&self) -> Result<(), DriverError> {
         // Cloned, so that nobody waits under the lock.
         let barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner).clone();
         barrier.map_or(Ok(()), |barrier| barrier.latch.wait())

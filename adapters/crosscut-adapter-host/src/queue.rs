@@ -30,6 +30,7 @@ impl HostQueue {
     }
 
     /// Waits for what a command must wait for.
+    #[inline]
     fn begin(&self, after: &[&dyn Event]) -> Result<Timing, DriverError> {
         let submitted = self.profiling.then(now);
         // A barrier that failed is told by its own event.

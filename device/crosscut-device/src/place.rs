@@ -47,10 +47,17 @@ thread_local! {
 #[derive(Debug)]
 pub struct Entered {
     state: u8,
-    asked: Option<(*const (), Find)>,
-    settings: *const [Setting],
+    rest: Option<Rest>,
     // Bound to the thread whose state it restores.
     thread: PhantomData<*const ()>,
+}
+
+/// What only those ask for who do not see plain statics: a launch that does, the usual one, need not
+/// touch it.
+#[derive(Debug)]
+struct Rest {
+    asked: Option<(*const (), Find)>,
+    settings: *const [Setting],
 }
 
 /// Puts this thread into `place`.
@@ -72,26 +79,28 @@ pub unsafe fn enter(place: Place) -> Entered {
 /// # Safety
 /// As [`enter`]; and `settings`, and the value that each holds, stay there for as long as the result
 /// lives: a value of the type of its constant.
+#[inline]
 #[must_use = "dropping it leaves the place at once"]
 pub unsafe fn enter_with(place: Place, settings: &[Setting]) -> Entered {
     let (state, asked) = match place {
-        Place::Statics if settings.is_empty() => (STATICS, None),
+        Place::Statics if settings.is_empty() => {
+            return Entered { state: STATE.replace(STATICS), rest: None, thread: PhantomData };
+        }
         Place::Statics => (STATICS_AND_SETTINGS, None),
         Place::Ask { data, find } => (ASK, Some((data, find))),
     };
-    Entered {
-        state: STATE.replace(state),
-        asked: ASKED.replace(asked),
-        settings: SETTINGS.replace(settings),
-        thread: PhantomData,
-    }
+    let rest = Rest { asked: ASKED.replace(asked), settings: SETTINGS.replace(settings) };
+    Entered { state: STATE.replace(state), rest: Some(rest), thread: PhantomData }
 }
 
 impl Drop for Entered {
+    #[inline]
     fn drop(&mut self) {
         STATE.set(self.state);
-        ASKED.set(self.asked);
-        SETTINGS.set(self.settings);
+        if let Some(Rest { asked, settings }) = self.rest.take() {
+            ASKED.set(asked);
+            SETTINGS.set(settings);
+        }
     }
 }
 

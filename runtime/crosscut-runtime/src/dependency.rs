@@ -47,7 +47,11 @@ impl Queue {
 
     /// Blocks until it is the turn of a command that the host itself runs, or of one that has nothing
     /// to do.
+    #[inline]
     pub(crate) fn take_turn(&self, after: &[Event]) -> Result<(), Error> {
+        if after.is_empty() && !self.pending.has_had_tasks() {
+            return Ok(());
+        }
         if self.context().is_native() && self.pending.has_had_tasks() {
             // Only barriers are waited for here. One that failed is told by its own event.
             let _ = self.adapter.wait();

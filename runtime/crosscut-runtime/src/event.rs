@@ -98,10 +98,16 @@ impl Event {
     /// # Errors
     /// The command failed, or the kernel panicked; the event tells of a panic once, also if a queue
     /// has told of it before.
+    #[inline]
     pub fn wait(&self) -> Result<(), Error> {
-        if let Commands::One(command) = &self.0 {
-            return command.wait();
+        match &self.0 {
+            Commands::None => Ok(()),
+            Commands::One(command) => command.wait(),
+            Commands::Many(_) => self.wait_for_many(),
         }
+    }
+
+    fn wait_for_many(&self) -> Result<(), Error> {
         // All of them first: an error must not hide that others still run.
         for command in self.unsettled() {
             // It is told below.

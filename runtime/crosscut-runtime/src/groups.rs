@@ -10,6 +10,7 @@ use crate::launch::{Binding, Source};
 use crate::work_group::LocalMemory;
 
 /// Refuses groups that do not divide the range or that the device has no room for.
+#[inline]
 pub(crate) fn check(
     device: &Device,
     extent: &Extent,

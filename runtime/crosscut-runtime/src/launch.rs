@@ -13,6 +13,7 @@ use crate::bytes;
 use crate::command::{Access, Command, Outcome};
 use crate::detour::Place;
 use crate::event::Event;
+use crate::few::Few;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
 use crate::groups;
 use crate::image_global::Direction;
@@ -22,7 +23,6 @@ use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
 use crate::record::Watch;
 use crate::region::{Bytes, Region};
-use crate::slots::Slots;
 use crate::specialization::Specialization;
 use crate::{Error, ErrorKind, trace};
 
@@ -30,6 +30,11 @@ use crate::{Error, ErrorKind, trace};
 const LARGEST_EXTENT: usize = i32::MAX as usize;
 /// No launch may have more items, so that sums and products of linear indices cannot overflow.
 const MOST_ITEMS: u64 = 1 << 40;
+
+/// Launches with more arguments than this allocate.
+const FEW: usize = 8;
+/// An argument has up to two parameters: its address and its length.
+const FEW_PARAMETERS: usize = 2 * FEW;
 
 /// A kernel as the host program contains it.
 pub struct KernelDefinition {
@@ -173,9 +178,9 @@ impl Queue {
     ) -> Result<Event, Error> {
         let KernelLaunch { definition, captures, bindings, after, .. } = *launch;
         self.take_turn(after)?;
-        let mut exclusives = Vec::new();
+        let mut exclusives = Few::<_, FEW>::new();
         let mut local = groups::Layout::default();
-        let mut slots = Slots::for_arguments(bindings.len());
+        let mut slots = Few::<Slot, { FEW + 1 }>::new();
         for binding in bindings {
             if let (Source::Global(global), Access::Write) = (binding.source, binding.access)
                 && global.size() > 0
@@ -197,7 +202,7 @@ impl Queue {
         slots.push(Slot { address: (&raw const scope).cast_mut().cast(), length: 0 });
         let launch = NativeLaunch {
             captures,
-            slots: slots.as_slice(),
+            slots: &slots,
             extent: space.extent,
             local_memory: local.size(),
         };
@@ -282,8 +287,8 @@ impl Queue {
 
         // SAFETY: the caller promises a closure of that size there.
         let values = unsafe { values(definition, captures, &kernel, entry, bindings) }?;
-        let mut arguments = Vec::with_capacity(entry.parameters.len());
-        for (parameter, value) in entry.parameters.iter().zip(&values) {
+        let mut arguments = Few::<_, FEW_PARAMETERS>::new();
+        for (parameter, value) in entry.parameters.iter().zip(&*values) {
             arguments.push(match parameter {
                 Bound::Captures { .. } | Bound::Length { .. } => Argument::Value(value),
                 Bound::Address { slot } => {
@@ -321,7 +326,7 @@ impl Queue {
         let bound = bound
             .filter_map(|(place, binding)| Some((&place.as_ref()?.allocation, binding.access)));
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
-        let uses: Vec<(&Arc<Allocation>, Access)> = bound.chain(hidden).collect();
+        let uses: Few<(&Arc<Allocation>, Access), FEW_PARAMETERS> = bound.chain(hidden).collect();
         let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);
         let after = self.dependencies(launch.after)?;
         let command = self.submit(&uses, after, outcome, |after| {
@@ -360,7 +365,7 @@ impl Queue {
         &self,
         bindings: &[Binding<'_>],
         kernel: &Loaded,
-    ) -> Result<Vec<Option<Place>>, Error> {
+    ) -> Result<Few<Option<Place>, FEW>, Error> {
         let place = |binding: &Binding<'_>| match binding.source {
             Source::Buffer(region) => {
                 Ok(region.bytes().map(|Bytes { allocation, offset, .. }| Place {
@@ -422,8 +427,8 @@ unsafe fn values(
     kernel: &Loaded,
     entry: &Entry,
     bindings: &[Binding<'_>],
-) -> Result<Vec<[u8; 8]>, Error> {
-    let mut values = Vec::with_capacity(entry.parameters.len());
+) -> Result<Few<[u8; 8], FEW_PARAMETERS>, Error> {
+    let mut values = Few::new();
     for parameter in &entry.parameters {
         values.push(match *parameter {
             Bound::Captures { word } => {
@@ -468,6 +473,7 @@ fn same(one: Source<'_>, other: Source<'_>) -> bool {
     }
 }
 
+#[inline]
 pub(crate) fn check_size(size: [usize; 3]) -> Result<(), Error> {
     let items = size.iter().try_fold(1u64, |items, &size| items.checked_mul(size as u64));
     let refused = |why: String| Err(Error::invalid(why, "split it over several launches"));

@@ -9,10 +9,14 @@ use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions, QueueOrde
 use crate::Error;
 use crate::command::{Access, Command, Origin, Outcome};
 use crate::context::Context;
+use crate::few::Few;
 use crate::host_task;
 use crate::memory::Allocation;
 use crate::pending::Pending;
 use crate::worker;
+
+/// Commands that wait for more others than this allocate.
+const FEW: usize = 8;
 
 /// A sequence of commands on one device, each starting when the one before has completed, unless the
 /// queue was asked to be out of order.
@@ -129,7 +133,7 @@ impl Queue {
     ) -> Result<Arc<Command>, DriverError> {
         if self.context.is_native() {
             // Complete on return, and the borrows of the caller kept others away until then.
-            let after: Vec<&dyn adapter::Event> = after.iter().map(|it| &*it.event).collect();
+            let after: Few<&dyn adapter::Event, FEW> = after.iter().map(|it| &*it.event).collect();
             return Ok(Command::new(self.origin, run(&after)?, outcome));
         }
         self.pending.forget_settled();
@@ -143,7 +147,7 @@ impl Queue {
         for (allocation, access) in uses {
             allocation.uses().collect(*access, self.origin, &mut after);
         }
-        let events: Vec<&dyn adapter::Event> =
+        let events: Few<&dyn adapter::Event, FEW> =
             after.iter().map(|command| &*command.event).collect();
         let command = Command::new(self.origin, run(&events)?, outcome);
         for (allocation, access) in uses {

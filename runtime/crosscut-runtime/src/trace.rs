@@ -37,10 +37,13 @@ thread_local! {
     static NAME: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
+#[inline]
 fn writer() -> Option<&'static Writer> {
-    if OFF.load(Ordering::Relaxed) {
-        return None;
-    }
+    if OFF.load(Ordering::Relaxed) { None } else { look_for_writer() }
+}
+
+#[cold]
+fn look_for_writer() -> Option<&'static Writer> {
     static WRITER: OnceLock<Option<Writer>> = OnceLock::new();
     let writer = WRITER.get_or_init(|| Writer::create(&std::env::var_os(VARIABLE)?)).as_ref();
     if writer.is_none() {
@@ -77,6 +80,7 @@ pub fn traced_to(
 }
 
 /// Gives what this thread builds or launches a name for people, until dropped.
+#[inline]
 #[must_use]
 pub(crate) fn name(name: impl FnOnce() -> String) -> Option<Named> {
     writer()?;

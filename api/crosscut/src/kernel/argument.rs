@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crosscut_device::property::Properties;
 use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, Exclusive, hooks};
-use crosscut_runtime::{Access, Binding, GlobalHandle, Region, Slot, Source};
+use crosscut_runtime::{Access, Binding, Few, GlobalHandle, Region, Slot, Source};
 
 use crate::{BufferSlice, BufferSliceMut, Error, Result};
 
@@ -93,18 +93,22 @@ pub unsafe trait Shape<K>: 'static {
     unsafe fn view<'k>(native: Self::Native, item: usize) -> Self::View<'k>;
 }
 
+/// Launches with more slots than this allocate.
+const FEW: usize = 8;
+
 /// The arguments of one launch, as the runtime wants them.
 #[doc(hidden)]
 pub struct Bindings<'a> {
-    list: Vec<Binding<'a>>,
+    list: Few<Binding<'a>, FEW>,
     items: Option<usize>,
-    extents: Vec<usize>,
+    extents: &'a [usize],
 }
 
 impl<'a> Bindings<'a> {
     /// For a launch of `items` items, which are the product of `extents`; `None` for a single task.
-    pub(crate) fn new(slots: u32, items: Option<usize>, extents: &[usize]) -> Self {
-        Self { list: Vec::with_capacity(slots as usize), items, extents: extents.to_vec() }
+    #[inline]
+    pub(crate) fn new(items: Option<usize>, extents: &'a [usize]) -> Self {
+        Self { list: Few::new(), items, extents }
     }
 
     /// Every item owns one element: what is left over, on either side, is a mistake.

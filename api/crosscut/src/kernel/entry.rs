@@ -164,8 +164,7 @@ where
     let items = size.iter().try_fold(1usize, |items, &extent| items.checked_mul(extent));
     // What does not even fit a `usize` is refused by the runtime, and equals no buffer's length.
     let items = (R::DIMENSIONS > 0).then_some(items.unwrap_or(usize::MAX));
-    let mut bindings =
-        Bindings::new(<A::Shape as Shape<K>>::SLOTS, items, &size[..usize::from(R::DIMENSIONS)]);
+    let mut bindings = Bindings::new(items, &size[..usize::from(R::DIMENSIONS)]);
     arguments.bind(&mut bindings)?;
     let kernel = KernelLaunch {
         definition: Kernel::<R, A::Shape, K, B>::DEFINITION,
