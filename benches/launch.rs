@@ -1,4 +1,4 @@
-//! An empty kernel, and waiting for it: what a launch costs.
+//! An empty kernel: what a launch costs that is waited for, and one of many that are not.
 
 use crosscut::prelude::*;
 
@@ -16,6 +16,20 @@ pub(crate) fn crosscut(queue: &Queue) -> Contender<'_> {
     })
 }
 
+/// How many launches are made before anybody waits.
+const MANY: usize = 10_000;
+
+/// Many launches with Crosscut, and one wait.
+pub(crate) fn crosscut_many(queue: &Queue) -> Contender<'_> {
+    Contender::new(|| {
+        for _ in 0..MANY {
+            queue.parallel_for(1, (), |_, ()| ())?;
+        }
+        queue.wait()?;
+        Ok(())
+    })
+}
+
 /// The same by hand.
 pub(crate) struct ByHand<'a> {
     raw: &'a Raw,
@@ -29,5 +43,12 @@ impl<'a> ByHand<'a> {
 
     pub(crate) fn contender(&mut self) -> Contender<'_> {
         Contender::new(|| self.raw.run(&self.kernel, 1))
+    }
+
+    pub(crate) fn many(&mut self) -> Contender<'_> {
+        Contender::new(|| {
+            (0..MANY).try_for_each(|_| self.raw.launch(&self.kernel, 1))?;
+            self.raw.finish()
+        })
     }
 }

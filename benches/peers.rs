@@ -4,6 +4,7 @@
 //! that it works is all that shows.
 #![allow(clippy::print_stdout, reason = "a table for people is its result")]
 
+mod globals;
 mod launch;
 mod raw_opencl;
 mod rounds;
@@ -11,6 +12,7 @@ mod saxpy;
 
 use crosscut::prelude::*;
 
+use globals::Work;
 use raw_opencl::Raw;
 use rounds::{Contender, Times, take_turns};
 
@@ -57,12 +59,17 @@ const QUICK: Scale = Scale { rounds: 1, allocations: 1, saxpy: &[SHORT] };
 const SAXPY: f64 = 1.1;
 const LAUNCH: f64 = 1.3;
 const LAUNCH_ON_HOST: f64 = 0.1;
+const MANY_LAUNCHES: f64 = 1.0;
+const GLOBAL: f64 = 1.05;
+const CHAIN: f64 = 1.0;
 
 fn main() -> Result<()> {
     let bench = Bench::new()?;
     bench.print_head();
     bench.launch_on_host()?;
     bench.launch_on_opencl()?;
+    bench.many_launches()?;
+    bench.globals()?;
     for &case in bench.scale.saxpy {
         bench.saxpy_on_host(case)?;
         bench.saxpy_on_opencl(case)?;
@@ -139,6 +146,44 @@ impl Bench {
         let mut by_hand = launch::ByHand::new(raw)?;
         let contenders = [launch::crosscut(queue), by_hand.contender()];
         self.compare("launch + wait", "opencl", LAUNCH, contenders)
+    }
+
+    fn many_launches(&self) -> Result<()> {
+        const NAME: &str = "10k launches";
+        let Some(raw) = &self.raw else { return Ok(()) };
+        let mut by_hand = launch::ByHand::new(raw)?;
+        if let Some(queue) = &self.host {
+            let contenders = [launch::crosscut_many(queue), by_hand.many()];
+            self.compare(NAME, "host", LAUNCH_ON_HOST, contenders)?;
+        }
+        if let Some((queue, _)) = self.on_opencl() {
+            let contenders = [launch::crosscut_many(queue), by_hand.many()];
+            self.compare(NAME, "opencl", MANY_LAUNCHES, contenders)?;
+        }
+        Ok(())
+    }
+
+    fn globals(&self) -> Result<()> {
+        let Some(raw) = &self.raw else { return Ok(()) };
+        let Some(mut by_hand) = globals::ByHand::new(raw)? else {
+            println!("the driver has no calls for variables: globals are left out");
+            return Ok(());
+        };
+        for (name, work, target) in [
+            ("global 4 B", Work::Cell, GLOBAL),
+            ("global 4 KiB", Work::Block, GLOBAL),
+            ("global chain", Work::Chain, CHAIN),
+        ] {
+            if let Some(queue) = &self.host {
+                let contenders = [globals::crosscut(queue, work), by_hand.contender(work)];
+                self.compare(name, "host", LAUNCH_ON_HOST, contenders)?;
+            }
+            if let Some((queue, _)) = self.on_opencl() {
+                let contenders = [globals::crosscut(queue, work), by_hand.contender(work)];
+                self.compare(name, "opencl", target, contenders)?;
+            }
+        }
+        Ok(())
     }
 
     fn saxpy_on_host(&self, case: Saxpy) -> Result<()> {

@@ -3,12 +3,15 @@
 //! Memory and events are released, because a run makes many of them. The rest is not: the process
 //! ends soon, and the driver frees it then.
 
+mod globals;
+
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
 
 use libloading::Library;
 
 use crate::Result;
+pub(crate) use globals::Variable;
 
 type Handle = *mut c_void;
 
@@ -53,6 +56,8 @@ api! {
     clEnqueueWriteBuffer: fn(Handle, Handle, u32, usize, usize, *const c_void, u32, *const Handle, *mut Handle) -> i32,
     clEnqueueReadBuffer: fn(Handle, Handle, u32, usize, usize, *mut c_void, u32, *const Handle, *mut Handle) -> i32,
     clEnqueueNDRangeKernel: fn(Handle, Handle, u32, *const usize, *const usize, *const usize, u32, *const Handle, *mut Handle) -> i32,
+    clFinish: fn(Handle) -> i32,
+    clGetExtensionFunctionAddressForPlatform: fn(Handle, *const c_char) -> Handle,
     clWaitForEvents: fn(u32, *const Handle) -> i32,
     clReleaseEvent: fn(Handle) -> i32,
     clReleaseMemObject: fn(Handle) -> i32,
@@ -70,8 +75,11 @@ pub(crate) struct Raw {
     queue: Handle,
 }
 
-/// A `cl_kernel`.
-pub(crate) struct Kernel(Handle);
+/// A `cl_kernel` and its `cl_program`.
+pub(crate) struct Kernel {
+    handle: Handle,
+    program: Handle,
+}
 
 /// A `cl_mem`. No command uses it any more when it goes: [`Raw::run`] waits.
 pub(crate) struct Memory<'a> {
@@ -110,6 +118,11 @@ impl Raw {
 
     /// Builds a kernel from OpenCL C.
     pub(crate) fn kernel(&self, source: &str, name: &CStr) -> Result<Kernel> {
+        self.kernel_with(source, name, c"")
+    }
+
+    /// The same, with options for the compiler.
+    fn kernel_with(&self, source: &str, name: &CStr, options: &CStr) -> Result<Kernel> {
         let (text, length, mut code) = (source.as_ptr().cast(), source.len(), 0);
         // SAFETY: one text is announced and given, with its length.
         let program = unsafe {
@@ -128,7 +141,7 @@ impl Raw {
                 program,
                 1,
                 &raw const self.device,
-                null(),
+                options.as_ptr(),
                 null(),
                 null_mut(),
             )
@@ -136,9 +149,9 @@ impl Raw {
         check("clBuildProgram", code)?;
         let mut code = 0;
         // SAFETY: the program is built, and the name ends with a zero.
-        let kernel = unsafe { (self.api.clCreateKernel)(program, name.as_ptr(), &raw mut code) };
+        let handle = unsafe { (self.api.clCreateKernel)(program, name.as_ptr(), &raw mut code) };
         check("clCreateKernel", code)?;
-        Ok(Kernel(kernel))
+        Ok(Kernel { handle, program })
     }
 
     /// A buffer with a copy of `data`.
@@ -204,15 +217,41 @@ impl Raw {
         let value = (&raw const memory.handle).cast();
         // SAFETY: the value is a `cl_mem`; the driver refuses it where no buffer is expected.
         let code =
-            unsafe { (self.api.clSetKernelArg)(kernel.0, index, size_of::<Handle>(), value) };
+            unsafe { (self.api.clSetKernelArg)(kernel.handle, index, size_of::<Handle>(), value) };
         check("clSetKernelArg", code)
     }
 
     pub(crate) fn set_float(&self, kernel: &Kernel, index: u32, value: f32) -> Result<()> {
         let value = (&raw const value).cast();
         // SAFETY: the value is readable for the size, which the driver checks.
-        let code = unsafe { (self.api.clSetKernelArg)(kernel.0, index, size_of::<f32>(), value) };
+        let code =
+            unsafe { (self.api.clSetKernelArg)(kernel.handle, index, size_of::<f32>(), value) };
         check("clSetKernelArg", code)
+    }
+
+    /// Launches a kernel whose arguments are set.
+    pub(crate) fn launch(&self, kernel: &Kernel, items: usize) -> Result<()> {
+        // SAFETY: one extent is announced and given; arguments stay set and alive.
+        let code = unsafe {
+            (self.api.clEnqueueNDRangeKernel)(
+                self.queue,
+                kernel.handle,
+                1,
+                null(),
+                &raw const items,
+                null(),
+                0,
+                null(),
+                null_mut(),
+            )
+        };
+        check("clEnqueueNDRangeKernel", code)
+    }
+
+    /// Waits for everything.
+    pub(crate) fn finish(&self) -> Result<()> {
+        // SAFETY: the queue is alive.
+        check("clFinish", unsafe { (self.api.clFinish)(self.queue) })
     }
 
     /// Launches a kernel whose arguments are set, and waits for it.
@@ -222,7 +261,7 @@ impl Raw {
         let code = unsafe {
             (self.api.clEnqueueNDRangeKernel)(
                 self.queue,
-                kernel.0,
+                kernel.handle,
                 1,
                 null(),
                 &raw const items,

@@ -226,6 +226,11 @@ impl Memory for ClMemory {
         }
     }
 
+    fn visit_on_host(&self, visit: &mut dyn FnMut(NonNull<u8>)) -> bool {
+        let alive = exit::driver();
+        self.host_address().filter(|_| alive.is_some()).map(visit).is_some()
+    }
+
     fn device_address(&self) -> Option<u64> {
         match self.place {
             Place::Usm { address, .. } => Some(address.as_ptr().expose_provenance() as u64),

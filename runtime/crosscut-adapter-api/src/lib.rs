@@ -147,6 +147,13 @@ pub trait Memory: Send + Sync {
     /// Where the host can read and write it directly, if it can.
     fn host_address(&self) -> Option<NonNull<u8>>;
 
+    /// Calls `visit` with the [host's address](Self::host_address), and keeps the memory there until
+    /// that has returned, even if the process begins to end meanwhile. False, and no call, where there
+    /// is no such address, or the driver may be gone already.
+    fn visit_on_host(&self, visit: &mut dyn FnMut(NonNull<u8>)) -> bool {
+        self.host_address().map(visit).is_some()
+    }
+
     /// Where the device sees it, if the driver tells: the same for as long as it is allocated.
     fn device_address(&self) -> Option<u64>;
 

@@ -170,7 +170,14 @@ impl Command {
             // Dropping the watch gives its record back.
             *outcome = Outcome::Settled;
         }
-        matches!(*outcome, Outcome::Settled | Outcome::Told(_))
+        match *outcome {
+            Outcome::Settled => {
+                self.settled.store(true, Ordering::Release);
+                true
+            }
+            Outcome::Told(_) => true,
+            Outcome::Failed(_) | Outcome::Watched(_) => false,
+        }
     }
 }
 
@@ -258,6 +265,13 @@ impl Uses {
     #[must_use]
     pub(crate) fn wait(&self) -> bool {
         self.write.iter().chain(&self.reads).all(|command| command.event.wait().is_ok())
+    }
+
+    /// A command that is in the way of this access: it may not have completed.
+    pub(crate) fn unfinished(&self, access: Access) -> Option<Arc<Command>> {
+        let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
+        let runs = |command: &&Arc<Command>| !matches!(command.is_complete(), Ok(true));
+        self.write.iter().chain(reads).find(runs).cloned()
     }
 
     /// The last write.

@@ -17,6 +17,7 @@ use crosscut_image::global_properties;
 use crate::Error;
 use crate::bytes;
 use crate::context::Context;
+use crate::direct::kind_near_host;
 use crate::memory::{Allocation, allocate};
 use crate::registry;
 
@@ -266,7 +267,7 @@ pub(crate) fn instance(
                 "report this as a bug of Crosscut",
             ));
         };
-        let made = allocate(context, MemoryKind::Device, size, global.align)?;
+        let made = allocate(context, kind_near_host(context), size, global.align)?;
         begin(&made, global, queue, size)?;
         made
     };

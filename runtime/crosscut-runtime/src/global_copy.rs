@@ -66,6 +66,11 @@ impl Queue {
                 });
             }
             Reach::Device(allocation) => {
+                let bytes = (size.get(), global.atomic_width());
+                // SAFETY: the source has the bytes, and the range was checked.
+                if unsafe { self.write_directly(&allocation, offset, source, bytes, after) }? {
+                    return Ok(Event::nothing());
+                }
                 let after = self.dependencies(after)?;
                 let failed = |error| Error::driver("copying to a device global", error);
                 let uses = [(&allocation, Access::Write)];
@@ -138,8 +143,14 @@ impl Queue {
                 unsafe { bytes::load(source, target, size.get(), global.atomic_width()) };
             }
             Reach::Device(allocation) => {
-                let after = self.dependencies(after)?;
                 let writer = allocation.uses().last_write();
+                let bytes = (size.get(), global.atomic_width());
+                // SAFETY: the target has room for the bytes, and the range was checked.
+                if unsafe { self.read_directly(&allocation, offset, target, bytes, after) }? {
+                    writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+                    return self.settle_pending();
+                }
+                let after = self.dependencies(after)?;
                 let failed = |error| Error::driver("copying from a device global", error);
                 let uses = [(&allocation, Access::Read)];
                 let command = self.submit(&uses, after, Outcome::Settled, |after| {

@@ -27,6 +27,7 @@ mod copy;
 mod dependency;
 mod detour;
 mod device;
+mod direct;
 mod error;
 mod event;
 mod few;

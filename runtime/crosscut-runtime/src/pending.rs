@@ -60,6 +60,11 @@ impl Pending {
         }
     }
 
+    /// The last command, unless it is known to have completed: with it all before have, in order.
+    pub(crate) fn last_unsettled(&self) -> Option<Arc<Command>> {
+        self.list().commands.back().filter(|command| !command.is_settled()).cloned()
+    }
+
     /// Remembers a command.
     pub(crate) fn remember(&self, command: &Arc<Command>) {
         let mut list = self.list();

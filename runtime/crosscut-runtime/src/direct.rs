@@ -1,0 +1,157 @@
+//! Small copies that the host makes itself, where it has the device's memory at hand.
+//!
+//! A driver takes microseconds to have a few bytes copied. Where host and device share their memory
+//! the host needs only to wait for its turn: until what the queue was given before has completed,
+//! and until no command uses the memory. Nobody submits another one meanwhile, because the context's
+//! submit lock is held.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use crosscut_adapter_api::{DeviceKind, MemoryKind};
+
+use crate::command::{Access, Command};
+use crate::context::Context;
+use crate::event::Event;
+use crate::memory::Allocation;
+use crate::queue::Queue;
+use crate::{Error, bytes, trace};
+
+/// Longer copies are the driver's: they would hold others up, and it has more threads.
+const MOST_BYTES: usize = 64 << 10;
+/// How often others may come first before the driver is left to find the order.
+const MOST_TRIES: usize = 8;
+
+/// What memory is asked for that the host often looks into: on a CPU, all memory is the host's.
+pub(crate) fn kind_near_host(context: &Context) -> MemoryKind {
+    match context.device().info().kind {
+        DeviceKind::Cpu => MemoryKind::HostVisible,
+        _ => MemoryKind::Device,
+    }
+}
+
+impl Queue {
+    /// Copies `size` bytes at `source` into an allocation, from byte `offset` on, after `after`. False
+    /// if that is left to the driver; nothing is written then.
+    ///
+    /// # Errors
+    /// What it waits for failed.
+    ///
+    /// # Safety
+    /// `size` bytes are readable at `source`, and the allocation has as many from `offset` on.
+    /// `atomic_width` is 0, or that part of it is made of atomics of so many bytes.
+    pub(crate) unsafe fn write_directly(
+        &self,
+        allocation: &Arc<Allocation>,
+        offset: usize,
+        source: *const u8,
+        (size, atomic_width): (usize, usize),
+        after: &[Event],
+    ) -> Result<bool, Error> {
+        if !is_at_hand(allocation, size) {
+            return Ok(false);
+        }
+        let Some(order) = self.wait_until_unused(allocation, Access::Write, after)? else {
+            return Ok(false);
+        };
+        let _span = trace::span("transfer", || format!("write {size} bytes"));
+        let written = allocation.memory().visit_on_host(&mut |start| {
+            let target = start.as_ptr().wrapping_add(offset);
+            // SAFETY: the caller's promise; no command uses the memory, and none comes while the lock
+            // is held.
+            unsafe { bytes::store(source, target, size, atomic_width) };
+        });
+        if !written {
+            return Ok(false);
+        }
+        // They have completed, and what they wrote is gone: nobody waits for them, nor asks them.
+        let before = std::mem::take(&mut *allocation.uses());
+        drop(order);
+        drop(before);
+        Ok(true)
+    }
+
+    /// Copies `size` bytes of an allocation, from byte `offset` on, to `target`, after `after`. False if
+    /// that is left to the driver; nothing is written then.
+    ///
+    /// # Errors
+    /// What it waits for failed.
+    ///
+    /// # Safety
+    /// As [`write_directly`](Self::write_directly), with `target` writable.
+    pub(crate) unsafe fn read_directly(
+        &self,
+        allocation: &Arc<Allocation>,
+        offset: usize,
+        target: *mut u8,
+        (size, atomic_width): (usize, usize),
+        after: &[Event],
+    ) -> Result<bool, Error> {
+        if !is_at_hand(allocation, size) {
+            return Ok(false);
+        }
+        let Some(_order) = self.wait_until_unused(allocation, Access::Read, after)? else {
+            return Ok(false);
+        };
+        let _span = trace::span("transfer", || format!("read {size} bytes"));
+        Ok(allocation.memory().visit_on_host(&mut |start| {
+            let source = start.as_ptr().wrapping_add(offset);
+            // SAFETY: the caller's promise; no command writes the memory, and none that does comes
+            // while the lock is held.
+            unsafe { bytes::load(source, target, size, atomic_width) };
+        }))
+    }
+
+    /// Blocks until it is the turn of a command of this queue, and no other is in the way of this
+    /// access. Then nobody submits another one that uses memory until the result is dropped. `None` if
+    /// only the driver knows when that is.
+    fn wait_until_unused(
+        &self,
+        allocation: &Allocation,
+        access: Access,
+        after: &[Event],
+    ) -> Result<Option<MutexGuard<'_, ()>>, Error> {
+        if self.origin.line.is_none() && !self.pending.is_empty() {
+            // Which of those hold up later commands, only the driver knows.
+            return Ok(None);
+        }
+        self.take_turn(after)?;
+        for _ in 0..MOST_TRIES {
+            if self.pending.last_unsettled().is_some_and(|command| !command.finish()) {
+                return Ok(None);
+            }
+            let submit = &self.context().inner().submit;
+            let order = submit.lock().unwrap_or_else(PoisonError::into_inner);
+            let in_the_way = allocation.uses().unfinished(access);
+            match in_the_way {
+                None => return Ok(Some(order)),
+                Some(command) => {
+                    drop(order);
+                    if !command.finish() {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Command {
+    /// Blocks until it has ended. False if it failed.
+    fn finish(&self) -> bool {
+        if self.is_settled() {
+            return true;
+        }
+        let ended = self.event.wait().is_ok();
+        if ended {
+            // Notes that it has, so that nobody need ask the driver again.
+            self.is_done_and_clean();
+        }
+        ended
+    }
+}
+
+/// Whether the host may use it, and that is worth it.
+fn is_at_hand(allocation: &Allocation, size: usize) -> bool {
+    size <= MOST_BYTES && allocation.memory().host_address().is_some()
+}
