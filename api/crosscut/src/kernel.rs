@@ -1,9 +1,9 @@
 //! Kernels: what makes a closure run once per item, on a device and on the host.
 //!
-//! - `argument`: what may be passed, and how a kernel sees it.
+//! - `argument`: what may be passed, and how a kernel sees it; `bindings`: what the runtime is told.
 //! - `memory`, `grid`: buffers as arguments, with one and with more dimensions.
 //! - `range`: index spaces; `nd_range`: those with work-groups.
-//! - `local`: memory of a work-group as an argument.
+//! - `local`: memory of a work-group as an argument; `reducer`: reductions.
 //! - `body`: the three ways a closure is called.
 //! - `entry`: the functions the toolchain and the runtime call.
 //! - `native`: panics of native kernels.
@@ -11,6 +11,7 @@
 //! Nothing reachable from the device entry allocates, unwinds, drops or calls through a pointer.
 
 mod argument;
+mod bindings;
 mod body;
 mod entry;
 mod grid;
@@ -19,11 +20,12 @@ mod memory;
 mod native;
 mod nd_range;
 mod range;
+mod reducer;
 mod tuple;
 
-pub(crate) use argument::handle;
-pub(crate) use argument::{Bindings, Lent};
+pub(crate) use argument::Lent;
 pub use argument::{KernelArg, Once, PerItem, Shape};
+pub(crate) use bindings::{Bindings, handle};
 pub(crate) use body::{Direct, Element, Task};
 pub(crate) use entry::launch;
 pub use grid::{Grid, GridMut};
@@ -33,6 +35,7 @@ pub use nd_range::NdRange;
 pub use range::Range;
 pub(crate) use range::Sealed;
 pub(crate) use range::Single;
+pub use reducer::Reducer;
 
 /// The index that a kernel over a range of type `R` gets.
 pub type ItemIndex<'k, R> = <R as Sealed>::Item<'k>;

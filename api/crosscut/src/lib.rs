@@ -94,6 +94,7 @@ mod kernel;
 mod launch;
 mod program;
 mod queue;
+mod reduction;
 mod scope;
 mod slice;
 mod snapshot;
@@ -118,12 +119,15 @@ pub use crosscut_runtime::{
 };
 pub use device::{default_device, devices, platforms, select_device};
 pub use group::Handler;
-pub use kernel::{Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, View};
+pub use kernel::{
+    Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, Reducer, View,
+};
 pub use launch::Launch;
 pub use program::{
     ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, SpecNumber,
 };
 pub use queue::Queue;
+pub use reduction::{Number, Operator, Reduction};
 pub use scope::CopyScope;
 pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
 pub use usm::{Usm, UsmPtr};
@@ -141,7 +145,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What most programs need: `use crosscut::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Buffer, Device, DeviceCopy, DeviceGlobal, Event, Local, NdRange, Queue, SpecConstant,
-        Symbol,
+        Buffer, Device, DeviceCopy, DeviceGlobal, Event, Local, NdRange, Queue, Reduction,
+        SpecConstant, Symbol,
     };
 }

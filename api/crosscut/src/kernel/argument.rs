@@ -5,9 +5,10 @@ use core::marker::PhantomData;
 
 use crosscut_device::property::Properties;
 use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal, Exclusive, hooks};
-use crosscut_runtime::{Access, Binding, Few, GlobalHandle, Region, Slot, Source};
+use crosscut_runtime::{Access, Slot};
 
-use crate::{BufferSlice, BufferSliceMut, Error, Result};
+use super::bindings::Bindings;
+use crate::{BufferSlice, BufferSliceMut, Result};
 
 /// The kind of kernels that run once per item.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,7 @@ pub enum Once {}
 /// | `&GLOBAL` of plain data | `&T` | `&T` |
 /// | `GLOBAL.exclusive()` | | `&mut T` |
 /// | [`Local::<T>::new(n)`](crate::Local) over an [`NdRange`](crate::NdRange) | [`Tile<T>`](crate::Tile), shared by the work-group | |
+/// | `&mut` [`Reduction`](crate::Reduction) | [`Reducer`](crate::Reducer) | [`Reducer`](crate::Reducer) |
 /// | a tuple of up to eight | a tuple | a tuple |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of this kernel",
@@ -91,97 +93,6 @@ pub unsafe trait Shape<K>: 'static {
     /// # Safety
     /// `item` is below the launch's number of items, and no other view of that item is alive.
     unsafe fn view<'k>(native: Self::Native, item: usize) -> Self::View<'k>;
-}
-
-/// Launches with more slots than this allocate.
-const FEW: usize = 8;
-
-/// The arguments of one launch, as the runtime wants them.
-#[doc(hidden)]
-pub struct Bindings<'a> {
-    list: Few<Binding<'a>, FEW>,
-    items: Option<usize>,
-    extents: &'a [usize],
-}
-
-impl<'a> Bindings<'a> {
-    /// For a launch of `items` items, which are the product of `extents`; `None` for a single task.
-    #[inline]
-    pub(crate) fn new(items: Option<usize>, extents: &'a [usize]) -> Self {
-        Self { list: Few::new(), items, extents }
-    }
-
-    /// Every item owns one element: what is left over, on either side, is a mistake.
-    pub(super) fn one_element_each(&self, elements: usize) -> Result<()> {
-        match self.items {
-            Some(items) if items != elements => Err(Error::invalid(
-                format!("a range of {items} items over a `&mut` buffer of {elements} elements"),
-                "make both equal, or use `for_each`, which takes the range from the buffer",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// The same, in every dimension.
-    pub(super) fn same_shape(&self, shape: &[usize]) -> Result<()> {
-        if self.items.is_none() || self.extents == shape {
-            return Ok(());
-        }
-        Err(Error::invalid(
-            format!(
-                "a range of {:?} items over a `&mut` buffer of {shape:?} elements",
-                self.extents
-            ),
-            "make both equal, or use `for_each`, which takes the range from the buffer",
-        ))
-    }
-
-    /// A slot that tells a length and nothing else.
-    pub(super) fn length(&mut self, length: usize) {
-        self.list.push(Binding { source: Source::Nothing, access: Access::Read, length, align: 1 });
-    }
-
-    pub(super) fn part<T: DeviceData>(&mut self, region: Region<'a>, len: usize, access: Access) {
-        let (source, align) = (Source::Buffer(region), align_of::<T>());
-        self.list.push(Binding { source, access, length: len, align });
-    }
-
-    pub(crate) fn list(&self) -> &[Binding<'a>] {
-        &self.list
-    }
-
-    pub(super) fn local<T: DeviceData>(&mut self, length: usize) {
-        let size = length.saturating_mul(size_of::<T>());
-        self.list.push(Binding {
-            source: Source::Local { size },
-            access: Access::Write,
-            length,
-            align: align_of::<T>(),
-        });
-    }
-
-    fn global<T: DeviceData, P: Properties>(
-        &mut self,
-        global: &'static DeviceGlobal<T, P>,
-        access: Access,
-    ) {
-        self.list.push(Binding {
-            source: Source::Global(handle(global)),
-            access,
-            length: 1,
-            align: align_of::<T>(),
-        });
-    }
-}
-
-/// A global as the runtime knows it.
-pub(crate) fn handle<T: DeviceData, P: Properties>(
-    global: &'static DeviceGlobal<T, P>,
-) -> GlobalHandle {
-    let it = global.description();
-    // SAFETY: a `DeviceGlobal` has its storage first and, unless its properties say otherwise, the
-    // initial value directly behind it, and describes its own type; being `'static` it stays there.
-    unsafe { GlobalHandle::new(it.address, it.size, it.align, it.atomic_width, it.properties) }
 }
 
 // SAFETY: no slots, no bindings.

@@ -10,7 +10,8 @@ use crosscut_runtime::{
     Event, KernelDefinition, KernelLaunch, NativeLaunch, NativePanic, NativeScope,
 };
 
-use super::argument::{Bindings, KernelArg, Shape};
+use super::argument::{KernelArg, Shape};
+use super::bindings::Bindings;
 use super::body::Body;
 use super::native;
 use super::range::Sealed as Range;
@@ -177,7 +178,9 @@ where
     };
     // SAFETY: the definition is of this very body and these arguments' shape; `bindings` borrow
     // what `arguments` borrowed, until this returns.
-    unsafe { launch.queue().runtime().launch(&kernel) }
+    let event = unsafe { launch.queue().runtime().launch(&kernel) }?;
+    bindings.are_launched();
+    Ok(event)
 }
 
 #[cfg(test)]

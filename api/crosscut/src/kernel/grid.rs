@@ -8,7 +8,8 @@ use core::ops::{Index, IndexMut};
 use crosscut_device::{DeviceData, hooks};
 use crosscut_runtime::{Access, Slot};
 
-use super::argument::{Bindings, KernelArg, Once, PerItem, Shape, Written};
+use super::argument::{KernelArg, Once, PerItem, Shape, Written};
+use super::bindings::Bindings;
 use crate::{Buffer, DeviceSliceMut as _, Result};
 
 /// A buffer of two or three dimensions in a kernel, to be read: `grid[[y, x]]`.

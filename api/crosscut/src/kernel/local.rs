@@ -6,7 +6,8 @@ use core::marker::PhantomData;
 use crosscut_device::{DeviceData, Tile, hooks};
 use crosscut_runtime::Slot;
 
-use super::argument::{Bindings, KernelArg, PerItem, Shape};
+use super::argument::{KernelArg, PerItem, Shape};
+use super::bindings::Bindings;
 use crate::Result;
 
 /// Memory that each work-group has for itself, for as long as it runs: an argument of kernels over an

@@ -2,7 +2,8 @@
 
 use crosscut_device::DeviceData;
 
-use super::argument::{Bindings, KernelArg, Once, PerItem, Slice, Written};
+use super::argument::{KernelArg, Once, PerItem, Slice, Written};
+use super::bindings::Bindings;
 use crate::usm::{Kind, Usm};
 use crate::{Buffer, BufferSlice, BufferSliceMut, DeviceSlice as _, DeviceSliceMut as _, Result};
 

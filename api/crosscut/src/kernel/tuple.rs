@@ -2,7 +2,8 @@
 
 use crosscut_runtime::Slot;
 
-use super::argument::{Bindings, KernelArg, Shape};
+use super::argument::{KernelArg, Shape};
+use super::bindings::Bindings;
 use crate::Result;
 
 macro_rules! tuple {
