@@ -186,7 +186,7 @@ impl Globals {
         let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         let since = self.seen.load(Ordering::Acquire);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let gone = registry::gone_since(since);
+        let gone = registry::gone_since(since, map.keys().map(|key| key.address));
         map.retain(|key, slot| {
             let Some(id) = gone.get(&key.address) else { return true };
             if let Some(allocation) = slot.made.get() {

@@ -36,6 +36,8 @@ pub(crate) struct Decoded {
     kernels: HashMap<u64, Vec<(usize, usize)>>,
     /// Id of a global to the address of its static.
     objects: HashMap<String, usize>,
+    /// The address of a static to its id, and whether others are there too.
+    ids: HashMap<usize, (String, bool)>,
 }
 
 /// A kernel found in a program.
@@ -103,13 +105,16 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
-/// The statics that went after generation `since`, with their ids.
-pub(crate) fn gone_since(since: u64) -> HashMap<usize, String> {
+/// Those of the statics at these addresses that went after generation `since`, with their ids. Costs
+/// as much as there are addresses, however many statics ever went.
+pub(crate) fn gone_since(
+    since: u64,
+    addresses: impl Iterator<Item = usize>,
+) -> HashMap<usize, String> {
     let gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let all = gone.iter().flatten();
-    all.filter(|(_, (when, _))| *when > since)
-        .map(|(address, (_, id))| (*address, id.clone()))
-        .collect()
+    let Some(gone) = gone.as_ref() else { return HashMap::new() };
+    let went = |address| gone.get(&address).filter(|(when, _)| *when > since);
+    addresses.filter_map(|address| Some((address, went(address)?.1.clone()))).collect()
 }
 
 /// Another program's global of the same id that is not the same global: another size, alignment or
@@ -128,10 +133,9 @@ pub(crate) fn contradiction(program: u64, global: &Global) -> Option<Global> {
 
 /// The id of the static at this address, if a registered program has one there.
 pub(crate) fn id_of(address: usize) -> Option<String> {
-    programs().iter().find_map(|program| {
-        let objects = &program.decoded().ok()?.objects;
-        objects.iter().find(|(_, known)| **known == address).map(|(id, _)| id.clone())
-    })
+    programs()
+        .iter()
+        .find_map(|program| program.decoded().ok()?.ids.get(&address).map(|(id, _)| id.clone()))
 }
 
 /// Grows with every registration and unregistration.
@@ -261,8 +265,7 @@ impl Program {
 
     /// Whether several statics of this program have this address.
     pub(crate) fn is_shared(&self, address: *const u8) -> Result<bool, Error> {
-        let objects = &self.decoded()?.objects;
-        Ok(objects.values().filter(|object| **object == address.addr()).count() > 1)
+        Ok(self.decoded()?.ids.get(&address.addr()).is_some_and(|(_, shared)| *shared))
     }
 
     fn decode(&self) -> Result<Decoded, String> {
@@ -284,9 +287,11 @@ impl Program {
         let table = unsafe { array(objects, objects_length) }.ok_or("no table of statics")?;
         let kernels = images.iter().map(|image| image.kernels.len()).sum::<usize>();
         log::debug!("a program brought {} device images with {kernels} kernels", images.len());
+        let objects = statics(table)?;
         Ok(Decoded {
             kernels: index(&images),
-            objects: statics(table)?,
+            ids: by_address(&objects),
+            objects,
             images: images.into_iter().map(Arc::new).collect(),
         })
     }
@@ -315,6 +320,16 @@ fn statics(table: &[HostObject]) -> Result<HashMap<String, usize>, String> {
         found.insert(id.to_owned(), address);
     }
     Ok(found)
+}
+
+/// The same table by address. Of several statics at one, any id stands for all.
+fn by_address(statics: &HashMap<String, usize>) -> HashMap<usize, (String, bool)> {
+    let mut found: HashMap<usize, (String, bool)> = HashMap::with_capacity(statics.len());
+    for (id, address) in statics {
+        let shared = found.contains_key(address);
+        found.insert(*address, (id.clone(), shared));
+    }
+    found
 }
 
 /// An array of a descriptor; `None` if it is null or misaligned although not empty, or too long.
