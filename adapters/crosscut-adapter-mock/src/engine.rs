@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind};
+use crosscut_adapter_api::{DriverError, DriverErrorKind, KernelGroups};
 
 use crate::MockMemory;
 use crate::event::Completion;
@@ -32,6 +32,7 @@ struct State {
     log: Vec<Call>,
     failures: Vec<Failure>,
     kernels: HashMap<String, KernelBody>,
+    groups: HashMap<String, KernelGroups>,
     variables: HashMap<String, Bytes>,
     held: bool,
     /// Held commands are being released in this random order.
@@ -140,6 +141,14 @@ impl Engine {
 
     pub(crate) fn kernel(&self, name: &str) -> Option<KernelBody> {
         lock(&self.state).kernels.get(name).cloned()
+    }
+
+    pub(crate) fn limit_groups(&self, kernel: &str, groups: KernelGroups) {
+        lock(&self.state).groups.insert(kernel.to_owned(), groups);
+    }
+
+    pub(crate) fn groups(&self, kernel: &str) -> KernelGroups {
+        lock(&self.state).groups.get(kernel).copied().unwrap_or_default()
     }
 
     pub(crate) fn define_variable(&self, name: &str, bytes: Vec<u8>) {

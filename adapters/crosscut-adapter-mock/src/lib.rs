@@ -28,7 +28,7 @@ use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
     Absence, Adapter, Backend, CodeForm, Device, DeviceInfo, DeviceKind, DriverError, Feature,
-    Features, Limits,
+    Features, KernelGroups, Limits,
 };
 
 use device::MockDevice;
@@ -157,6 +157,11 @@ impl Mock {
     /// Says what kernels of this name do. Programs have no others.
     pub fn define_kernel(&self, name: &str, run: impl Fn(&Launch<'_>) + Send + Sync + 'static) {
         self.engine.define_kernel(name, Arc::new(run));
+    }
+
+    /// Says in which work-groups a kernel runs, from the next time on that it is looked up.
+    pub fn limit_groups(&self, kernel: &str, groups: KernelGroups) {
+        self.engine.limit_groups(kernel, groups);
     }
 
     /// Gives programs a variable of this name for the host. With one, the mock takes SPIR-V that names

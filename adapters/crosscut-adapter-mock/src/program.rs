@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind, Extent, Kernel, Program, Variable};
+use crosscut_adapter_api::{
+    DriverError, DriverErrorKind, Extent, Kernel, KernelGroups, Program, Variable,
+};
 
 use crate::engine::Engine;
 use crate::log::{Call, Operation};
@@ -76,7 +78,8 @@ impl Program for MockProgram {
         };
         let name = name.to_owned();
         self.engine.record(Operation::Kernel, || Call::Kernel { name: name.clone() })?;
-        Ok(Box::new(MockKernel { name, body }))
+        let groups = self.engine.groups(&name);
+        Ok(Box::new(MockKernel { name, body, groups }))
     }
 
     fn variable(&self, name: &str) -> Option<Box<dyn Variable>> {
@@ -91,9 +94,14 @@ impl Program for MockProgram {
 pub(crate) struct MockKernel {
     pub(crate) name: String,
     pub(crate) body: KernelBody,
+    groups: KernelGroups,
 }
 
 impl Kernel for MockKernel {
+    fn groups(&self) -> KernelGroups {
+        self.groups
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

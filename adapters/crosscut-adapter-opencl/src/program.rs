@@ -2,9 +2,10 @@
 
 use std::any::Any;
 use std::ffi::CString;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, Once};
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind, Kernel, Program, Variable};
+use crosscut_adapter_api::{DriverError, DriverErrorKind, Kernel, KernelGroups, Program, Variable};
 
 use crate::arguments::Arguments;
 use crate::context::ContextHandle;
@@ -116,7 +117,13 @@ impl Program for ClProgram {
             (self.0.context.api.clCreateKernel)(self.0.raw, name.as_ptr(), &raw mut status)
         };
         check(CALL, status)?;
-        let kernel = ClKernel { program: Arc::clone(&self.0), raw, arguments: Mutex::default() };
+        let mut kernel = ClKernel {
+            program: Arc::clone(&self.0),
+            raw,
+            groups: KernelGroups::default(),
+            arguments: Mutex::default(),
+        };
+        kernel.groups = kernel.ask_for_groups();
         kernel.allow_indirect_access()?;
         Ok(Box::new(kernel))
     }
@@ -134,6 +141,7 @@ impl Program for ClProgram {
 pub(crate) struct ClKernel {
     program: Arc<ProgramHandle>,
     pub(crate) raw: Handle,
+    groups: KernelGroups,
     /// To be held from the first argument set until the launch that takes them is enqueued.
     pub(crate) arguments: Mutex<Arguments>,
 }
@@ -147,6 +155,34 @@ unsafe impl Send for ClKernel {}
 unsafe impl Sync for ClKernel {}
 
 impl ClKernel {
+    /// What the driver says of its groups. One that does not say it refuses launches itself.
+    fn ask_for_groups(&self) -> KernelGroups {
+        let [largest] = self.sizes(sys::CL_KERNEL_WORK_GROUP_SIZE);
+        let required = self.sizes(sys::CL_KERNEL_COMPILE_WORK_GROUP_SIZE);
+        KernelGroups {
+            largest: NonZeroUsize::new(largest),
+            required: (required != [0; 3]).then_some(required),
+        }
+    }
+
+    /// Sizes that the driver knows of the kernel on its device; zeros where it does not.
+    fn sizes<const N: usize>(&self, what: u32) -> [usize; N] {
+        let (context, mut sizes) = (&self.program.context, [0; N]);
+        // SAFETY: kernel and device are alive and belong together; `sizes` has room for as much as is
+        // said.
+        let status = unsafe {
+            (context.api.clGetKernelWorkGroupInfo)(
+                self.raw,
+                context.id,
+                what,
+                size_of_val(&sizes),
+                sizes.as_mut_ptr().cast(),
+                std::ptr::null_mut(),
+            )
+        };
+        if status == sys::CL_SUCCESS { sizes } else { [0; N] }
+    }
+
     /// Tells the driver, once for all launches, that the kernel may follow addresses that it finds
     /// in memory: device globals hold addresses.
     fn allow_indirect_access(&self) -> Result<(), DriverError> {
@@ -171,6 +207,10 @@ impl ClKernel {
 }
 
 impl Kernel for ClKernel {
+    fn groups(&self) -> KernelGroups {
+        self.groups
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

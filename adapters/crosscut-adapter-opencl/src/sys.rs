@@ -86,6 +86,8 @@ pub(crate) const CL_BUFFER_CREATE_TYPE_REGION: u32 = 0x1220;
 pub(crate) const CL_PROGRAM_BINARY_SIZES: u32 = 0x1165;
 pub(crate) const CL_PROGRAM_BINARIES: u32 = 0x1166;
 pub(crate) const CL_PROGRAM_BUILD_LOG: u32 = 0x1183;
+pub(crate) const CL_KERNEL_WORK_GROUP_SIZE: u32 = 0x11B0;
+pub(crate) const CL_KERNEL_COMPILE_WORK_GROUP_SIZE: u32 = 0x11B1;
 pub(crate) const CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL: u32 = 0x4200;
 pub(crate) const CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL: u32 = 0x4201;
 pub(crate) const CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: u32 = 0x4202;
@@ -185,6 +187,7 @@ entry_points! {
         fn clGetProgramBuildInfo(Handle, Handle, u32, usize, *mut c_void, *mut usize) -> i32;
         fn clReleaseProgram(Handle) -> i32;
         fn clCreateKernel(Handle, *const c_char, *mut i32) -> Handle;
+        fn clGetKernelWorkGroupInfo(Handle, Handle, u32, usize, *mut c_void, *mut usize) -> i32;
         fn clReleaseKernel(Handle) -> i32;
         fn clSetKernelArg(Handle, u32, usize, *const c_void) -> i32;
         fn clEnqueueNDRangeKernel(

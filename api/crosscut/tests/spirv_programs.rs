@@ -107,7 +107,7 @@ fn kernels_run_by_name_with_typed_arguments() {
     let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
     let program = Program::from_spirv(queue.context(), module).unwrap();
     let names: Vec<&str> = program.kernels().collect();
-    assert_eq!(names, ["saxpy", "numbers", "by_value", "table", "group_sums", "sampled"]);
+    assert_eq!(names, ["saxpy", "numbers", "by_value", "table", "group_sums", "shaped", "sampled"]);
 
     let saxpy = program.kernel("saxpy").unwrap();
     assert_eq!((saxpy.name(), saxpy.arguments()), ("saxpy", 3));
@@ -168,6 +168,25 @@ fn work_groups_have_memory_of_their_own() {
     // SAFETY: nothing runs.
     let wrong = unsafe { queue.launch().run(&sums, range, (&x, &mut out, Local::<u16>::new(4))) };
     assert!(wrong.unwrap_err().to_string().contains("not work-group memory of 2-byte elements"));
+}
+
+#[test]
+fn a_kernel_compiled_for_one_shape_of_groups_runs_in_no_other() {
+    let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
+    let program = Program::from_spirv(queue.context(), module).unwrap();
+    let shaped = program.kernel("shaped").unwrap();
+    let mut out = queue.zeroed::<i32>(16).unwrap();
+    // SAFETY: one element for each of the 2 times 8 items.
+    let mut run =
+        |group| unsafe { queue.launch().run(&shaped, NdRange::new([2, 8], group), &mut out) };
+    run([2, 4]).unwrap();
+    let turned = run([1, 8]).unwrap_err();
+    let message = "work-groups of [1, 8] items for kernel `shaped`, which is compiled for groups of [1, 2, 4]";
+    assert!(turned.to_string().contains(message), "{turned}");
+    assert_eq!(queue.download(&out).unwrap(), [0, 1, 2, 3].repeat(4));
+    // SAFETY: nothing runs.
+    let any = unsafe { queue.launch().run(&shaped, [2, 8], &mut out) }.unwrap_err();
+    assert_eq!(any.kind(), ErrorKind::Invalid, "{any}");
 }
 
 #[test]

@@ -182,8 +182,22 @@ pub trait Program: Send + Sync {
 
 /// A kernel of a built program. It keeps its program alive.
 pub trait Kernel: Send + Sync {
+    /// What it asks of the work-groups it runs in, beyond what its device does.
+    fn groups(&self) -> KernelGroups {
+        KernelGroups::default()
+    }
+
     /// For the adapter to find its own type again.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// The work-groups that a kernel can run in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelGroups {
+    /// The most items of a group, where those are fewer than its device takes: kernels share registers.
+    pub largest: Option<NonZeroUsize>,
+    /// The one shape it was compiled for, the fastest dimension first.
+    pub required: Option<[usize; 3]>,
 }
 
 /// How commands of one queue may overlap.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crosscut_adapter_api::{DeviceInfo, Extent};
+use crosscut_adapter_api::{self as adapter, DeviceInfo, Extent, KernelGroups};
 
 use crate::Error;
 use crate::device::Device;
@@ -80,6 +80,47 @@ fn check_limits(info: &DeviceInfo, group: &[usize]) -> Result<(), Error> {
                 format!("make groups of at most {most} items there"),
             ));
         }
+    }
+    Ok(())
+}
+
+/// Groups are such that this kernel runs in them.
+pub(crate) fn check_kernel(
+    kernel: &dyn adapter::Kernel,
+    name: &str,
+    extent: &Extent,
+) -> Result<(), Error> {
+    let KernelGroups { largest, required } = kernel.groups();
+    let used = usize::from(extent.dimensions);
+    let group = extent.group.as_ref().map(|group| &group[..used]);
+    if let Some(required) = required {
+        // The same shape, whatever the number of dimensions; the kernel counts from the fastest.
+        let fits = group.is_some_and(|group| {
+            let given = group.iter().rev().copied().chain(std::iter::repeat(1));
+            required.iter().copied().eq(given.take(required.len()))
+        });
+        if !fits {
+            let mut required = required;
+            required.reverse();
+            return Err(Error::invalid(
+                format!(
+                    "work-groups of {} items for kernel `{name}`, which is compiled for groups of {required:?}",
+                    group.map_or("any number of".into(), shown)
+                ),
+                "launch it over an `NdRange` with groups of that shape",
+            ));
+        }
+    }
+    let (Some(group), Some(most)) = (group, largest) else { return Ok(()) };
+    // The product fits: the device's limit has been checked.
+    if group.iter().product::<usize>() > most.get() {
+        return Err(Error::invalid(
+            format!(
+                "work-groups of {} items for kernel `{name}`, which runs in groups of {most}",
+                shown(group)
+            ),
+            format!("make groups of at most {most} items"),
+        ));
     }
     Ok(())
 }

@@ -265,6 +265,9 @@ impl Queue {
         // The sizes have been checked: their product fits.
         let items = space.extent.size.iter().product();
         let entry = kernel.entry(items, |slot| bindings.get(slot).map(|binding| binding.length));
+        if space.extent.group.is_some() {
+            groups::check_kernel(&*entry.kernel, kernel.display_name(), &space.extent)?;
+        }
         // Nobody comes between a variable's way to its argument, the kernel, and the way back.
         let scoped = |binding: &Binding<'_>| matches!(binding.source, Source::Global(global) if global.has_image_scope());
         let _together = (kernel.has_image_scope || bindings.iter().any(scoped)).then(|| {

@@ -349,6 +349,7 @@ impl Queue {
         check_size(extent.size)?;
         kernel.check(arguments)?;
         groups::check(context.device(), &extent, &local_bindings(arguments))?;
+        groups::check_kernel(&*kernel.0.kernel, kernel.name(), &extent)?;
         let mut uses: Vec<(&Arc<Allocation>, Access)> = Vec::new();
         let mut passed = Vec::with_capacity(arguments.len());
         for argument in arguments {

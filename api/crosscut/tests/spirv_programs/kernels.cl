@@ -34,4 +34,8 @@ kernel void group_sums(global const int *x, global int *out, local int *tile) {
   }
 }
 
+kernel __attribute__((reqd_work_group_size(4, 2, 1))) void shaped(global int *out) {
+  out[get_global_id(1) * get_global_size(0) + get_global_id(0)] = (int)get_local_id(0);
+}
+
 kernel void sampled(sampler_t s, global int *out) { out[0] = 1; }
