@@ -14,6 +14,7 @@
 //! - Files that are not the cache's own are neither read nor removed.
 
 mod entry;
+mod file_limit;
 mod folder;
 mod key;
 mod settings;

@@ -1,6 +1,6 @@
 //! `crosscut doctor`: looks whether everything is there that building and running needs.
 //!
-//! Drivers are asked by another process: one that crashes is a finding, not the end.
+//! Drivers are asked by another process: one that crashes or never answers is a finding, not the end.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,12 +8,14 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use crosscut_lower::{LLVM_MAJOR, find_llvm};
 use crosscut_runtime::ProgramCache;
 
 use crate::command::target_directory;
 use crate::options::{Misuse, Request};
+use crate::patience;
 use crate::report::{Backend, Report};
 
 const HELP: &str = "\
@@ -25,6 +27,9 @@ Usage: cargo crosscut doctor
 What is right is a line `ok: ...`; what is not is an error with what to do about it, and the exit
 code is then 1. A note is about something that nothing depends on.
 ";
+
+/// How long drivers may take to list their devices: a slow one compiles something first.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What was looked at.
 enum Finding {
@@ -158,11 +163,12 @@ fn drivers() -> Vec<Finding> {
             return vec![wrong(format!("cannot find the running program: {error}"), "mount /proc")];
         }
     };
-    let text = match output(executable, &["ls", "--json"]) {
+    let text = match listed(&executable) {
         Ok(text) => text,
-        Err(message) => {
-            let help = "a driver crashed while its devices were listed: update it, or remove its \
-                        .icd file";
+        Err((message, what)) => {
+            let help = format!(
+                "a driver {what} while its devices were listed: update it, or remove its .icd file"
+            );
             let mut findings = icd_files();
             findings.push(wrong(message, help));
             return findings;
@@ -186,6 +192,23 @@ fn drivers() -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// What `ls --json` of another process prints, or how that ended and what its driver did.
+fn listed(executable: &Path) -> Result<String, (String, &'static str)> {
+    let ended = patience::output(Command::new(executable).args(["ls", "--json"]), PATIENCE);
+    let name = executable.display();
+    match ended {
+        Ok(Some((status, text))) if status.success() => {
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        }
+        Ok(Some((status, _))) => Err((format!("`{name}` ended with {status}"), "crashed")),
+        Ok(None) => {
+            let seconds = PATIENCE.as_secs();
+            Err((format!("`{name} ls` had no answer after {seconds} seconds"), "did not answer"))
+        }
+        Err(error) => Err((format!("cannot run `{name}`: {error}"), "could not be asked")),
+    }
 }
 
 /// Tells of its devices; whether one of them takes what the linker makes.

@@ -18,6 +18,7 @@ mod environment;
 mod help;
 mod ls;
 mod options;
+mod patience;
 mod report;
 mod wrapper_setting;
 

@@ -14,8 +14,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::entry;
 use super::key::Key;
+use super::{entry, file_limit};
 
 /// When a file's use is noted again.
 const NOTED_FOR: Duration = Duration::from_hours(24);
@@ -101,7 +101,7 @@ impl Folder {
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
         let length = (entry::HEADER_LENGTH + length) as u64;
-        if length > self.size {
+        if length > self.size.min(file_limit::bytes()) {
             return Ok(());
         }
         create_private(&self.path)?;
