@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use crosscut::Result;
 use crosscut::prelude::*;
+use crosscut::{DevicePtr, Result};
 
 #[test]
 fn writes_kernels_and_reads_of_an_out_of_order_queue_keep_their_order() -> Result<()> {
@@ -66,5 +66,25 @@ fn sixty_four_threads_read_whole_values_while_one_writes() -> Result<()> {
         readers.into_iter().try_for_each(|reader| reader.join().unwrap())
     })?;
     assert_eq!((queue.read(&ROUNDS)?, queue.read(&PAIR)?), (64, [199; 64]));
+    Ok(())
+}
+
+#[test]
+fn kernels_that_follow_addresses_keep_their_order_too() -> Result<()> {
+    static CELLS: DeviceGlobal<[AtomicU32; 64]> = DeviceGlobal::zeroed();
+    static PLACE: DeviceGlobal<DevicePtr<[AtomicU32; 64]>> = DeviceGlobal::new(DevicePtr::null());
+    let queue = Queue::builder().out_of_order().build()?;
+    queue.single_task(PLACE.exclusive(), |place| *place = CELLS.device_ptr())?;
+    for round in 0..500u32 {
+        queue.write(&CELLS, &[round; 64])?;
+        queue.parallel_for(64, &PLACE, |i, place| {
+            // SAFETY: the first kernel has put the address of these atomics there, and commands on a
+            // global keep their order.
+            let cells = unsafe { place.as_ref() };
+            cells[i].fetch_add(i as u32, Relaxed);
+        })?;
+        let read = queue.read(&CELLS)?;
+        assert!(read.iter().zip(0..).all(|(value, i)| *value == round + i), "{round}: {read:?}");
+    }
     Ok(())
 }

@@ -10,6 +10,7 @@
 //! The bytes are untrusted input: [`decode`] accepts only what [`encode`] could have written, and
 //! neither LLVM nor a driver is known here.
 
+mod addresses;
 mod codec;
 pub mod global_properties;
 pub mod hooks;
@@ -18,6 +19,7 @@ mod property;
 pub mod registration;
 pub mod spirv;
 
+pub use addresses::{ADDRESSES, Addresses};
 pub use codec::{DecodeError, FORMAT_VERSION, MAGIC, decode, encode};
 pub use model::{AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, SpecConstant, Target};
 pub use property::{

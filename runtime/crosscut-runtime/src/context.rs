@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use crosscut_adapter_api::{self as adapter, MemoryKind};
 
 use crate::device::Device;
+use crate::escaped::Escaped;
 use crate::global::Globals;
 use crate::memory::{Allocation, allocate};
 use crate::program::Kernels;
@@ -22,6 +23,7 @@ pub struct Context(Arc<Inner>);
 pub(crate) struct Inner {
     // Before `adapter`: memory is given back while the context is still there.
     pub(crate) globals: Globals,
+    pub(crate) escaped: Escaped,
     pub(crate) kernels: Kernels,
     pub(crate) records: Records,
     spare: OnceLock<Arc<Allocation>>,
@@ -50,6 +52,7 @@ impl Context {
         log::debug!("opened {} {}", device.selector(), device.name());
         Ok(Self(Arc::new(Inner {
             globals: Globals::default(),
+            escaped: Escaped::default(),
             kernels: Kernels::default(),
             records: Records::default(),
             spare: OnceLock::new(),

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use crosscut_adapter_api::Location;
 
 use crate::bytes;
-use crate::command::{Access, Outcome};
+use crate::command::{Access, Command, Outcome};
 use crate::event::Event;
 use crate::global::{self, Beginning, GlobalHandle, Instance};
 use crate::image_global::{Direction, ImageGlobal};
@@ -33,8 +33,8 @@ enum Reach {
 }
 
 impl Queue {
-    /// Copies `size` bytes at `source` to a global, from byte `offset` on, after `after`, and waits
-    /// for it.
+    /// Copies `size` bytes at `source` to a global, from byte `offset` on, after `after`. The bytes are
+    /// taken at the call.
     ///
     /// # Errors
     /// They do not fit, or would cut an atomic in two; no memory for the instance; the driver's
@@ -72,39 +72,61 @@ impl Queue {
                     return Ok(Event::nothing());
                 }
                 let after = self.dependencies(after)?;
-                let failed = |error| Error::driver("copying to a device global", error);
-                let uses = [(&allocation, Access::Write)];
-                let command = self.submit(&uses, after, Outcome::Settled, |after| {
-                    // SAFETY: the source is the caller's for the size, and the wait below comes
-                    // before it gets it back; the range was checked, the allocation is kept here.
-                    unsafe { self.adapter.write(allocation.memory(), offset, source, size, after) }
-                });
-                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
+                let write = |source| {
+                    // SAFETY: the source is there until the command has ended; the range was checked.
+                    unsafe { self.write_to(&allocation, offset, source, size, after) }
+                };
+                // SAFETY: the caller's promise.
+                return unsafe { self.staged(source, size, write) };
             }
             Reach::Image(variable) => {
                 let after = self.dependencies(after)?;
-                let failed = |error| Error::driver("copying to a device global", error);
-                let host = source.cast_mut();
-                // SAFETY: the source is only read, and the wait comes before the caller gets it back;
-                // the range was checked.
-                let named = unsafe {
-                    self.copy_named(&variable, Direction::Set, offset, host, size, &after)
-                };
-                if let Some(command) = named {
-                    self.wait_for_copy(&command?).map_err(failed)?;
-                    return Ok(Event::nothing());
-                }
-                let (staging, uses) = (&variable.staging, [(&variable.staging, Access::Write)]);
-                let command = self.submit(&uses, after, Outcome::Settled, |after| {
+                let write = |source: *const u8| {
+                    let host = source.cast_mut();
+                    // SAFETY: the source is there until the command has ended, and only read; the
+                    // range was checked.
+                    let named = unsafe {
+                        self.copy_named(&variable, Direction::Set, offset, host, size, &after)
+                    };
+                    if let Some(command) = named {
+                        return command;
+                    }
+                    let staging = &variable.staging;
                     // SAFETY: as above; the block is as large as the global.
-                    unsafe { self.adapter.write(staging.memory(), offset, source, size, after) }
-                });
-                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
-                let moved = self.move_staged(&variable, Direction::Set, offset, size, &[])?;
-                return Ok(Event::of(moved));
+                    let written = unsafe { self.write_to(staging, offset, source, size, after) }?;
+                    let after = [Arc::clone(&written)];
+                    let moved = self.move_staged(&variable, Direction::Set, offset, size, &after);
+                    if moved.is_err() {
+                        // The source is let go of when this fails: not before the copy has ended.
+                        let _ = self.wait_for_copy(&written);
+                    }
+                    moved
+                };
+                // SAFETY: the caller's promise.
+                return unsafe { self.staged(source, size, write) };
             }
         }
         Ok(Event::nothing())
+    }
+
+    /// Copies `size` bytes at `source` to memory of a global, after `after`.
+    ///
+    /// # Safety
+    /// `source` is readable for `size` bytes and unchanged until the command has ended, and the range
+    /// lies inside `target`.
+    unsafe fn write_to(
+        &self,
+        target: &Arc<Allocation>,
+        offset: usize,
+        source: *const u8,
+        size: NonZeroUsize,
+        after: Vec<Arc<Command>>,
+    ) -> Result<Arc<Command>, Error> {
+        let command = self.submit(&[(target, Access::Write)], after, Outcome::Settled, |after| {
+            // SAFETY: the caller's promise; dropping the allocation waits for this command.
+            unsafe { self.adapter.write(target.memory(), offset, source, size, after) }
+        });
+        command.map_err(|error| Error::driver("copying to a device global", error))
     }
 
     /// Copies `size` bytes of a global, from byte `offset` on, to `target`, after `after`, and waits

@@ -17,7 +17,6 @@ use crate::few::Few;
 use crate::global::{self, GlobalHandle, Instance, NativeScope};
 use crate::groups;
 use crate::image_global::Direction;
-use crate::memory::Allocation;
 use crate::panic::{KernelPanic, Space};
 use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
@@ -326,10 +325,11 @@ impl Queue {
         }
 
         let bound = places.iter().zip(bindings);
-        let bound = bound
-            .filter_map(|(place, binding)| Some((&place.as_ref()?.allocation, binding.access)));
+        let bound = bound.filter_map(|(place, it)| Some((&place.as_ref()?.allocation, it.access)));
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
-        let uses: Few<(&Arc<Allocation>, Access), FEW_PARAMETERS> = bound.chain(hidden).collect();
+        let escaped = context.inner().escaped.reached_by(&kernel);
+        let found = escaped.iter().map(|allocation| (allocation, Access::Write));
+        let uses: Few<_, FEW_PARAMETERS> = bound.chain(hidden).chain(found).collect();
         let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);
         let after = self.dependencies(launch.after)?;
         let command = self.submit(&uses, after, outcome, |after| {

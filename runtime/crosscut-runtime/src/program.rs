@@ -89,6 +89,8 @@ pub(crate) struct Loaded {
     /// Whether there are globals with image scope among them.
     pub(crate) has_image_scope: bool,
     program: u64,
+    /// Whether it follows addresses that it finds.
+    pub(crate) follows: bool,
 }
 
 /// One of the forms in which a kernel can be launched.
@@ -275,6 +277,7 @@ impl Kernels {
         // Writes last, so that a global in both sets ends up noted as written.
         let mut globals = accessed(&kernel.reads, Access::Read);
         globals.extend(accessed(&kernel.writes, Access::Write));
+        let follows = context.inner().escaped.load(&found.image, &kernel.name, allocation);
         let (checked, second) = forms;
         Ok(Loaded {
             entry: entry(checked, &kernel.parameters),
@@ -288,6 +291,7 @@ impl Kernels {
             statics,
             has_image_scope,
             program: found.program.id(),
+            follows,
         })
     }
 

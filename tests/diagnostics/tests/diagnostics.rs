@@ -1,5 +1,6 @@
 //! Each program of `programs/` is built by the real `cargo crosscut`, debug and release, and what it
-//! prints is compared with the file beside it, whole. `CROSSCUT_BLESS=1` writes those files.
+//! prints is compared with the file beside it, whole. `CROSSCUT_BLESS=1` writes those files;
+//! `CROSSCUT_ONLY=heap` builds only programs with that in their names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ fn programs() -> Vec<String> {
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
         .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .filter(|name| std::env::var("CROSSCUT_ONLY").map_or(true, |only| name.contains(&only)))
         .collect();
     names.sort();
     names
@@ -43,7 +45,8 @@ fn make_package(folder: &Path) {
     );
     fs::write(folder.join("Cargo.toml"), manifest).expect("the manifest is written");
     fs::create_dir_all(folder.join("src")).expect("a folder");
-    fs::write(folder.join("src/lib.rs"), "").expect("the library is written");
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library/lib.rs");
+    fs::copy(library, folder.join("src/lib.rs")).expect("the library is written");
     fs::create_dir_all(folder.join("examples")).expect("a folder");
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
     for name in programs() {

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 
 use crosscut_image::{
-    AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, PropertySet, SpecConstant, Target,
-    spirv,
+    Addresses, AssumedKernel, Global, Image, Kernel, PanicSite, Parameter, PropertySet,
+    SpecConstant, Target, spirv,
 };
 
 use crate::check;
@@ -160,6 +160,8 @@ struct Shared {
     used: Vec<UsedGlobal>,
     panic_sites: Vec<PanicSite>,
     spec_constants: Vec<SpecConstant>,
+    /// What each kernel does with addresses, by its name.
+    addresses: Vec<(String, Addresses)>,
 }
 
 impl Lowering<'_> {
@@ -173,7 +175,12 @@ impl Lowering<'_> {
             .collect();
         let used: Vec<UsedGlobal> =
             self.globals.iter().filter(|global| reached.contains(global)).cloned().collect();
-        let mut shared = Shared { used, panic_sites: Vec::new(), spec_constants: Vec::new() };
+        let mut shared = Shared {
+            used,
+            panic_sites: Vec::new(),
+            spec_constants: Vec::new(),
+            addresses: Vec::new(),
+        };
         let (mut bodies, mut kernels, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for member in members {
             self.dump.begin(member.entry)?;
@@ -192,6 +199,9 @@ impl Lowering<'_> {
         let property_sets = PropertySet::device_globals(&globals)
             .into_iter()
             .chain(PropertySet::device_global_layouts(&globals))
+            .chain(Addresses::property_set(
+                shared.addresses.iter().map(|(name, addresses)| (name.as_str(), addresses)),
+            ))
             .collect();
         let Shared { panic_sites, spec_constants, .. } = shared;
         let target = Target::Spirv64;
@@ -239,8 +249,7 @@ impl Lowering<'_> {
         drop_unused(&mut body, name, &mut parameters);
         let assumed = assumed.map(|(assumed, mut parameters)| {
             let found = sets::find(&body, &format!("@{}", assumed.name), &parameters);
-            sets.reads.extend(found.reads);
-            sets.writes.extend(found.writes);
+            sets.extend(found);
             drop_unused(&mut body, &assumed.name, &mut parameters);
             AssumedKernel { name: assumed.name, slots: assumed.slots, parameters }
         });
@@ -259,6 +268,9 @@ impl Lowering<'_> {
         }
         legalise::run(&mut body);
         self.dump.write("legalise", Some(name), || body.print());
+        let addresses =
+            Addresses { follows: sets.follows, leave: sets.leave.into_iter().collect() };
+        shared.addresses.push((name.to_owned(), addresses));
         let kernel = Kernel {
             key: announcement.key,
             name: name.to_owned(),

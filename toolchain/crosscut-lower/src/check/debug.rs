@@ -66,6 +66,16 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
+    /// Where a variable is defined, by the name of the metadata that describes it.
+    pub(crate) fn variable(&self, name: &str) -> Option<SourceSpan> {
+        let mut line = *self.metadata.get(name)?;
+        if line.contains("!DIGlobalVariableExpression(") {
+            line = self.metadata.get(field(line, "var")?)?;
+        }
+        let file = self.file(field(line, "file")?)?;
+        Some(SourceSpan { file, line: field(line, "line")?.parse().ok()?, column: 0 })
+    }
+
     fn file(&self, name: &str) -> Option<PathBuf> {
         let line = self.metadata.get(name)?;
         let directory = field(line, "directory").map(text).unwrap_or_default();

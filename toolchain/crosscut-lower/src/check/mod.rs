@@ -6,6 +6,7 @@
 mod captures;
 mod debug;
 mod flow;
+mod layouts;
 mod problem;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,10 @@ pub(crate) fn check(ir: &Ir, entries: &[String]) -> Vec<Diagnostic> {
                 diagnostics.push(diagnostic);
             }
         }
+    }
+    // Where a kernel has another problem, what it takes a global for may come from that.
+    if diagnostics.is_empty() {
+        diagnostics = layouts::contradictions(ir, entries, &debug);
     }
     diagnostics.sort_by_key(|diagnostic| {
         diagnostic.span.as_ref().map(|span| (span.file.clone(), span.line, span.column))

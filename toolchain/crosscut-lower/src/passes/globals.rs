@@ -27,7 +27,7 @@ pub(crate) struct UsedGlobal {
 
 /// What a hook says about the global it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Layout {
+pub(crate) struct Layout {
     size: u64,
     align: u64,
     properties: u64,
@@ -42,6 +42,48 @@ impl Layout {
         })
     }
 
+    /// How often a static has the size: without initial bytes once.
+    fn copies(self) -> u64 {
+        let without = global_properties::LAZY | global_properties::NO_INIT;
+        if self.properties & without == 0 { 2 } else { 1 }
+    }
+
+    /// Whether a static of this extent has room for it.
+    pub(crate) fn has_room(self, size: u64, align: u64) -> bool {
+        size >= self.copies().saturating_mul(self.size) && align >= self.align
+    }
+
+    /// What part of a static of `size` bytes is storage.
+    pub(crate) fn storage_of(self, size: u64) -> u64 {
+        size / self.copies()
+    }
+
+    /// In words, for people.
+    pub(crate) fn describe(self) -> String {
+        use global_properties::{CSR_OFF, CSR_ON, HOST_READS, HOST_WRITES, IMAGE_SCOPE};
+        use global_properties::{INIT_REPROGRAM, INIT_RESET, LAZY, NO_INIT};
+        let Self { size, align, properties } = self;
+        let mut text = format!("{size} bytes aligned to {align}, ");
+        text.push_str(match (properties & HOST_READS != 0, properties & HOST_WRITES != 0) {
+            (true, true) => "read and written by the host",
+            (true, false) => "read by the host",
+            (false, true) => "written by the host",
+            (false, false) => "out of the host's reach",
+        });
+        let words = [
+            (IMAGE_SCOPE, ", with image scope"),
+            (INIT_REPROGRAM, ", initialised by reprogramming"),
+            (INIT_RESET, ", initialised by reset"),
+            (CSR_OFF, ", outside control registers"),
+            (CSR_ON, ", in control registers"),
+            (LAZY, ", with lazy zeros"),
+            (NO_INIT, ", without initial value"),
+        ];
+        let said = words.iter().filter(|(property, _)| properties & property != 0);
+        text.extend(said.map(|(_, word)| *word));
+        text
+    }
+
     fn global(self, symbol: String) -> UsedGlobal {
         let Self { size, align, properties } = self;
         UsedGlobal { symbol, size, align, properties }
@@ -50,8 +92,7 @@ impl Layout {
     /// Whether a variable looks like a static of this layout: storage and, behind it, the initial
     /// value.
     fn fits(self, variable: &Item) -> bool {
-        let without = global_properties::LAZY | global_properties::NO_INIT;
-        let copies = if self.properties & without == 0 { 2 } else { 1 };
+        let copies = self.copies();
         let Some((size, align)) = extent(variable) else { return false };
         size == copies * self.size && align >= self.align
     }
@@ -101,8 +142,26 @@ pub(crate) fn used_globals(ir: &Ir, function: &Item) -> Result<BTreeSet<UsedGlob
     }
 }
 
+/// The accesses whose statics are named in the function itself: the line, what it takes them to be, and
+/// which they are.
+pub(crate) fn direct_accesses(
+    function: &Item,
+) -> impl Iterator<Item = (&str, Layout, BTreeSet<String>)> {
+    function.lines[1..].iter().filter_map(|line| {
+        let call = Call::parse(line).filter(is_access)?;
+        let mut symbols = BTreeSet::new();
+        let address = call.arguments.first().copied().unwrap_or_default();
+        collect_symbols(function, address, &mut symbols, &mut BTreeSet::new()).ok()?;
+        Some((line.as_str(), Layout::of(&call).ok()?, symbols))
+    })
+}
+
+fn is_access(call: &Call<'_>) -> bool {
+    call.callee.strip_prefix('@') == Some(hooks::GLOBAL_ADDRESS)
+}
+
 fn accesses(function: &Item) -> impl Iterator<Item = Call<'_>> {
-    function.calls().filter(|call| call.callee.strip_prefix('@') == Some(hooks::GLOBAL_ADDRESS))
+    function.calls().filter(is_access)
 }
 
 /// Follows an address to the statics it may be. True if it may also come from memory.
@@ -186,7 +245,7 @@ pub(super) fn constant<'a>(ir: &'a Ir, name: &str) -> Option<&'a Item> {
 }
 
 /// Size and alignment of a variable whose type is made of bytes.
-fn extent(variable: &Item) -> Option<(u64, u64)> {
+pub(crate) fn extent(variable: &Item) -> Option<(u64, u64)> {
     let line = &variable.lines[0];
     let (at, word) = tokens(line).find(|token| matches!(token.1, "global" | "constant"))?;
     let rest = &line[at + word.len()..];

@@ -1,13 +1,14 @@
 //! Finds which device globals a kernel reads and writes.
 //!
 //! Expects an optimised kernel in device form, globals as parameters.
-//! Changes nothing. An address that goes anywhere but into loads, stores and atomics counts as both.
+//! Changes nothing. An address that goes anywhere but into loads, stores and atomics counts as both, and as
+//! one that leaves the kernel.
 
 use std::collections::BTreeSet;
 
 use crosscut_image::Parameter;
 
-use crate::ir::{Instruction, Ir, split_at_commas, value_of};
+use crate::ir::{Instruction, Ir, split_at_commas, tokens, value_of};
 
 /// The globals a kernel may read and may write, as numbers of the image's list.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,10 @@ pub(crate) struct Sets {
     pub(crate) reads: BTreeSet<u32>,
     /// May write.
     pub(crate) writes: BTreeSet<u32>,
+    /// Whose addresses may leave it.
+    pub(crate) leave: BTreeSet<u32>,
+    /// Whether it may follow addresses that it finds.
+    pub(crate) follows: bool,
 }
 
 /// The sets of the kernel `name`.
@@ -23,6 +28,7 @@ pub(crate) fn find(ir: &Ir, name: &str, parameters: &[Parameter]) -> Sets {
     let mut sets = Sets::default();
     let Some(function) = ir.find(name) else { return sets };
     let instructions: Vec<Instruction<'_>> = function.instructions().collect();
+    sets.follows = instructions.iter().any(finds_address);
     for parameter in parameters {
         let &Parameter::Global { index } = parameter else { continue };
         let mut aliases = BTreeSet::from([format!("%cc.global.{index}.global")]);
@@ -43,6 +49,9 @@ pub(crate) fn find(ir: &Ir, name: &str, parameters: &[Parameter]) -> Sets {
             aliases.extend(more);
         }
         for instruction in &instructions {
+            if leaves(instruction, &aliases) {
+                sets.leave.insert(index);
+            }
             if instruction.operands().any(|operand| aliases.contains(operand)) {
                 let (reads, writes) = access(instruction, &aliases);
                 if reads {
@@ -58,6 +67,14 @@ pub(crate) fn find(ir: &Ir, name: &str, parameters: &[Parameter]) -> Sets {
 }
 
 impl Sets {
+    /// Adds those of another form of the kernel.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.reads.extend(other.reads);
+        self.writes.extend(other.writes);
+        self.leave.extend(other.leave);
+        self.follows |= other.follows;
+    }
+
     /// Adds the variables of the image that the kernel `name` mentions: as read and written.
     pub(crate) fn add_variables(&mut self, ir: &Ir, name: &str, variables: &[(u32, String)]) {
         let Some(function) = ir.find(name) else { return };
@@ -66,6 +83,10 @@ impl Sets {
                 let index = variables.iter().find(|variable| variable.1 == operand);
                 self.reads.extend(index.map(|variable| variable.0));
                 self.writes.extend(index.map(|variable| variable.0));
+                // The address of a variable is used on the spot, or it is computed with.
+                if !matches!(instruction.opcode, "load" | "store" | "atomicrmw" | "cmpxchg") {
+                    self.leave.extend(index.map(|variable| variable.0));
+                }
             }
         }
     }
@@ -77,6 +98,42 @@ fn is_derived(instruction: &Instruction<'_>) -> bool {
         instruction.opcode,
         "getelementptr" | "addrspacecast" | "phi" | "select" | "bitcast" | "freeze"
     )
+}
+
+/// Whether the result is an address that was found: loaded, or made of a number.
+fn finds_address(instruction: &Instruction<'_>) -> bool {
+    match instruction.opcode {
+        "inttoptr" => true,
+        "load" => {
+            let from = instruction.text.find("load ").unwrap_or_default();
+            let loaded = split_at_commas(&instruction.text[from..]);
+            loaded.first().is_some_and(|kind| tokens(kind).any(|token| token.1 == "ptr"))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an instruction does more with one of these addresses than use it on the spot.
+fn leaves(instruction: &Instruction<'_>, aliases: &BTreeSet<String>) -> bool {
+    let operands: Vec<&str> = instruction.operands().collect();
+    let used = operands.iter().filter(|operand| aliases.contains(**operand)).count();
+    match instruction.opcode {
+        _ if used == 0 => false,
+        "load" | "icmp" | "ret" => false,
+        "store" => {
+            let value = split_at_commas(instruction.text).first().and_then(|value| value_of(value));
+            value.is_some_and(|value| aliases.contains(value))
+        }
+        // The address comes first; the values may be addresses too.
+        "atomicrmw" | "cmpxchg" => {
+            used > 1 || !operands.first().is_some_and(|it| aliases.contains(*it))
+        }
+        _ if is_derived(instruction) => false,
+        "call" => {
+            !instruction.text.contains("@llvm.mem") && !instruction.text.contains("@llvm.lifetime")
+        }
+        _ => true,
+    }
 }
 
 fn access(instruction: &Instruction<'_>, aliases: &BTreeSet<String>) -> (bool, bool) {
@@ -117,5 +174,26 @@ mod tests {
         let sets = find(&ir, "@k", &parameters);
         assert_eq!(sets.reads, BTreeSet::from([0, 2]));
         assert_eq!(sets.writes, BTreeSet::from([1, 2]));
+        assert_eq!(sets.leave, BTreeSet::from([2]));
+        assert!(!sets.follows);
+    }
+
+    #[test]
+    fn an_address_that_is_found_is_one_that_may_be_of_any_global_that_another_kernel_kept() {
+        let sets = |line: &str| {
+            let ir = Ir::parse(&format!(
+                "define void @k(ptr addrspace(1) %cc.global.0.global, ptr addrspace(1) %out) {{\n  {line}\n  ret void\n}}\n"
+            ));
+            let sets = find(&ir, "@k", &[Parameter::Global { index: 0 }]);
+            (sets.follows, sets.leave.len())
+        };
+        assert_eq!(sets("%p = load ptr addrspace(4), ptr addrspace(1) %out, align 8"), (true, 0));
+        assert_eq!(sets("%p = inttoptr i64 %n to ptr addrspace(1)"), (true, 0));
+        assert_eq!(sets("%v = load i32, ptr addrspace(1) %out, align 8"), (false, 0));
+        let kept = "store ptr addrspace(1) %cc.global.0.global, ptr addrspace(1) %out, align 8";
+        assert_eq!(sets(kept), (false, 1));
+        let counted =
+            "%o = atomicrmw add ptr addrspace(1) %cc.global.0.global, i32 1 monotonic, align 4";
+        assert_eq!(sets(counted), (false, 0));
     }
 }

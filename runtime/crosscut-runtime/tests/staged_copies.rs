@@ -1,0 +1,64 @@
+//! Copies to device globals take their data at the call and wait for nobody.
+
+mod program;
+
+use crosscut_adapter_api::{DriverError, DriverErrorKind};
+use crosscut_adapter_mock::{Mock, Operation};
+use crosscut_runtime::{GlobalHandle, Queue};
+use program::*;
+
+fn copy(queue: &Queue, global: GlobalHandle, value: &u64) -> crosscut_runtime::Event {
+    let source = std::ptr::from_ref(value).cast();
+    // SAFETY: the global has the 8 bytes of a `u64`.
+    unsafe { queue.copy_to_global(global, 0, source, 8, &[]) }.unwrap()
+}
+
+#[test]
+fn a_copy_returns_while_the_device_is_busy_and_its_source_may_change() {
+    let mock = Mock::new();
+    let global = register(vec![kernel(950, "k", vec![])], 1);
+    let queue = queue(&device(&mock));
+    assert_eq!(read_global(&queue, global).unwrap(), 1);
+    mock.hold();
+    let mut value = 40;
+    let event = copy(&queue, global, &value);
+    assert!(!event.is_complete().unwrap());
+    value += 2;
+    copy(&queue, global, &value);
+    value = 0;
+    mock.release();
+    event.wait().unwrap();
+    assert_eq!((read_global(&queue, global).unwrap(), value), (42, 0));
+}
+
+#[test]
+fn the_event_of_a_copy_fails_with_it() {
+    let mock = Mock::new();
+    let global = register(vec![kernel(951, "k", vec![])], 1);
+    let queue = queue(&device(&mock));
+    read_global(&queue, global).unwrap();
+    mock.hold();
+    let event = copy(&queue, global, &5);
+    mock.lose_device();
+    assert!(event.wait().is_err());
+}
+
+#[test]
+fn a_driver_that_will_not_call_back_is_waited_for() {
+    let mock = Mock::new();
+    let global = register(vec![kernel(952, "k", vec![])], 1);
+    let queue = queue(&device(&mock));
+    read_global(&queue, global).unwrap();
+    let refusal = DriverError { kind: DriverErrorKind::Other, call: "mock", code: -1, log: None };
+    mock.fail(Operation::OnComplete, 0, refusal);
+    mock.hold();
+    let release = mock.clone();
+    let released = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        release.release();
+    });
+    let event = copy(&queue, global, &6);
+    assert!(event.is_complete().unwrap(), "it was waited for");
+    released.join().unwrap();
+    assert_eq!(read_global(&queue, global).unwrap(), 6);
+}
