@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 
 use crosscut_adapter_api::{self as adapter, MemoryKind};
 
@@ -44,13 +44,28 @@ pub(crate) struct Inner {
 static STATICS_LOCK: RwLock<()> = RwLock::new(());
 
 impl Context {
-    pub(crate) fn create(device: &Device, default: bool) -> Result<Self, Error> {
+    /// Opens a device, for whoever asked.
+    pub(crate) fn create(device: &Device) -> Result<Self, Error> {
+        Self::open(device, false, |_| device.clone())
+    }
+
+    /// Opens a device for the device itself to keep; `statics` says whether globals are the program's
+    /// own statics here.
+    pub(crate) fn create_default(device: &Device, statics: bool) -> Result<Self, Error> {
+        Self::open(device, statics, |context| device.as_known_to(context))
+    }
+
+    fn open(
+        device: &Device,
+        default: bool,
+        known: impl FnOnce(&Weak<Inner>) -> Device,
+    ) -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let adapter = device.adapter().create_context().map_err(|error| {
             Error::driver(format!("opening `{}` ({})", device.info().name, device.backend()), error)
         })?;
         log::debug!("opened {} {}", device.selector(), device.name());
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new_cyclic(|context| Inner {
             globals: Globals::default(),
             escaped: Escaped::default(),
             kernels: Kernels::default(),
@@ -63,7 +78,7 @@ impl Context {
             default,
             native: device.is_native(),
             adapter: trace::wrap(adapter, device),
-            device: device.clone(),
+            device: known(context),
         })))
     }
 
@@ -71,6 +86,11 @@ impl Context {
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.0.device
+    }
+
+    /// The context, if it is still there.
+    pub(crate) fn upgrade(context: &Weak<Inner>) -> Option<Self> {
+        context.upgrade().map(Self)
     }
 
     pub(crate) fn inner(&self) -> &Inner {

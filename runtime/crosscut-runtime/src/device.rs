@@ -1,13 +1,13 @@
 //! The devices there are, and which one is used by default.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use crosscut_adapter_api::{self as adapter, Absence, Adapter, Backend, CodeForm, DeviceInfo};
 use crosscut_adapter_api::{DeviceKind, Feature};
 
 use crate::cache::ProgramCache;
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::selector::Selector;
 use crate::{Error, ErrorKind, registry};
 
@@ -39,6 +39,8 @@ struct Inner {
     whole: Option<(Device, usize)>,
     cache: ProgramCache,
     context: OnceLock<Context>,
+    /// Where this is a part as its default context knows it: that context.
+    known_to: Weak<context::Inner>,
 }
 
 /// One driver interface, and what was found through it.
@@ -254,13 +256,26 @@ fn from_environment() -> Option<Chosen> {
     })
 }
 
+impl Inner {
+    fn new(
+        device: Arc<dyn adapter::Device>,
+        backend: Backend,
+        index: usize,
+        whole: Option<(Device, usize)>,
+        cache: ProgramCache,
+    ) -> Self {
+        let (context, known_to) = (OnceLock::new(), Weak::new());
+        Self { device, backend, index, whole, cache, context, known_to }
+    }
+}
+
 impl Listed {
     fn devices(&self) -> &Result<Vec<Device>, Absence> {
         self.devices.get_or_init(|| {
             let backend = self.adapter.backend();
             let listed = |(index, device)| {
-                let (cache, context) = (self.cache.clone(), OnceLock::new());
-                Device(Arc::new(Inner { device, backend, index, whole: None, cache, context }))
+                let (whole, cache) = (None, self.cache.clone());
+                Device::new(Inner::new(device, backend, index, whole, cache))
             };
             let found = self.adapter.devices().inspect_err(|absence| {
                 log::debug!("{backend}: no device: {absence}");
@@ -331,7 +346,22 @@ impl Device {
     pub(crate) fn part(&self, number: usize, device: Arc<dyn adapter::Device>) -> Self {
         let Inner { backend, index, ref cache, .. } = *self.0;
         let (whole, cache) = (Some((self.clone(), number)), cache.clone());
-        Self(Arc::new(Inner { device, backend, index, whole, cache, context: OnceLock::new() }))
+        Self::new(Inner::new(device, backend, index, whole, cache))
+    }
+
+    fn new(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
+    /// This device as its default context is to know it. Each would keep the other for ever; so a part,
+    /// which goes with its last user, is known to that context by a copy that does not keep it.
+    pub(crate) fn as_known_to(&self, context: &Weak<context::Inner>) -> Self {
+        let Inner { ref device, backend, index, ref whole, ref cache, .. } = *self.0;
+        if whole.is_none() {
+            return self.clone();
+        }
+        let copy = Inner::new(Arc::clone(device), backend, index, whole.clone(), cache.clone());
+        Self::new(Inner { known_to: Weak::clone(context), ..copy })
     }
 
     /// The context that queues use unless told otherwise.
@@ -343,7 +373,10 @@ impl Device {
             return Ok(context);
         }
         // The statics of the program are the globals of one device, the whole host.
-        let context = Context::create(self, self.0.whole.is_none())?;
+        let context = match Context::upgrade(&self.0.known_to) {
+            Some(context) => context,
+            None => Context::create_default(self, self.0.whole.is_none())?,
+        };
         // If another thread was faster, this one is closed again.
         Ok(self.0.context.get_or_init(|| context))
     }
@@ -353,7 +386,7 @@ impl Device {
     /// # Errors
     /// The driver's refusal to open the device.
     pub fn create_context(&self) -> Result<Context, Error> {
-        Context::create(self, false)
+        Context::create(self)
     }
 
     pub(crate) fn adapter(&self) -> &dyn adapter::Device {
@@ -408,7 +441,7 @@ impl Device {
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.0.device, &other.0.device)
     }
 }
 

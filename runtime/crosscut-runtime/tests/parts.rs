@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crosscut_adapter_api::{Adapter, DeviceInfo, DeviceKind, DriverError, DriverErrorKind};
 use crosscut_adapter_host::HostAdapter;
 use crosscut_adapter_mock::{Call, Mock, MockOptions, Operation};
-use crosscut_runtime::{Device, ErrorKind, Feature, Runtime};
+use crosscut_image::global_properties;
+use crosscut_runtime::{Device, ErrorKind, Feature, GlobalHandle, Queue, Runtime};
 
 fn runtime(devices: Vec<DeviceInfo>) -> (Runtime, Mock) {
     let mock = Mock::with(MockOptions { devices, ..MockOptions::default() });
@@ -44,6 +45,33 @@ fn the_highest_score_is_chosen_and_the_first_of_several() {
     let none = runtime.select(|device| device.has(Feature::Fp16).then_some(1)).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::NoDevice);
     assert!(none.message().contains("host:0 (cpu)"), "{none}");
+}
+
+/// A device global of 8 bytes that begins as zero.
+fn global() -> GlobalHandle {
+    let storage = Box::leak(Box::new([0u64; 2])).as_ptr().cast();
+    // SAFETY: storage for 8 bytes and as many initial ones behind it, for ever.
+    unsafe { GlobalHandle::new(storage, 8, 8, 0, global_properties::DEFAULT) }
+}
+
+#[test]
+fn a_part_that_was_used_goes_with_its_last_user_and_its_memory_with_it() {
+    let (device, mock) = mock_device();
+    let global = global();
+    let part = device.partition_equally(1).unwrap().remove(0);
+    let queue = Queue::new(part.default_context().unwrap()).unwrap();
+    queue.reset_global(global, &[]).unwrap().wait().unwrap();
+    // Its queue knows the same device, in the same context.
+    assert_eq!(queue.context().device(), &part);
+    assert_eq!(queue.context().device().selector(), "mock:0.0");
+    drop(queue);
+    // As long as somebody has the part, its context stays, and what is in it.
+    assert_eq!(mock.live_allocations(), 1);
+    let context = part.default_context().unwrap().clone();
+    drop(part);
+    assert_eq!(mock.live_allocations(), 1);
+    drop(context);
+    assert_eq!(mock.live_allocations(), 0);
 }
 
 #[test]
