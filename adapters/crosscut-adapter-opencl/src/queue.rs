@@ -100,6 +100,21 @@ impl ClQueue {
         Ok(Box::new(event))
     }
 
+    /// Submits a command by `run`, which hands the driver the events to wait for and a place for the
+    /// command's own, and returns what the driver says.
+    fn enqueue(
+        &self,
+        call: &'static str,
+        after: &[&dyn Event],
+        run: impl FnOnce(&WaitList, *mut Handle) -> i32,
+    ) -> Result<Box<dyn Event>, DriverError> {
+        let _alive = exit::enter(call)?;
+        let waits = WaitList::new(after, self.in_order);
+        let mut event = std::ptr::null_mut();
+        let status = run(&waits, &raw mut event);
+        self.submitted(call, status, event)
+    }
+
     /// Copies between two addresses, one of them in `usm` memory.
     ///
     /// # Safety
@@ -110,23 +125,23 @@ impl ClQueue {
         target: *mut u8,
         source: *const u8,
         size: NonZeroUsize,
-        waits: &WaitList,
+        after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        let mut event = std::ptr::null_mut();
-        // SAFETY: the caller vouches for the addresses; queue and events are alive.
-        let status = unsafe {
-            (usm.enqueue_memcpy)(
-                self.raw,
-                NON_BLOCKING,
-                target.cast(),
-                source.cast(),
-                size.get(),
-                waits.count(),
-                waits.as_ptr(),
-                &raw mut event,
-            )
-        };
-        self.submitted("clEnqueueMemcpyINTEL", status, event)
+        self.enqueue("clEnqueueMemcpyINTEL", after, |waits, event| {
+            // SAFETY: the caller vouches for the addresses; queue and events are alive.
+            unsafe {
+                (usm.enqueue_memcpy)(
+                    self.raw,
+                    NON_BLOCKING,
+                    target.cast(),
+                    source.cast(),
+                    size.get(),
+                    waits.count(),
+                    waits.as_ptr(),
+                    event,
+                )
+            }
+        })
     }
 }
 
@@ -183,34 +198,31 @@ impl Queue for ClQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        const CALL: &str = "clEnqueueWriteBuffer";
-        let _alive = exit::enter(CALL)?;
-        let waits = WaitList::new(after, self.in_order);
         match ClMemory::of(target).place() {
             Place::Usm { usm, address, .. } => {
                 let target = address.as_ptr().wrapping_add(offset);
                 // SAFETY: the range lies inside the allocation, and the caller vouches that it and
                 // `source` stay valid until the event completes.
-                unsafe { self.copy_usm(usm, target, source, size, &waits) }
+                unsafe { self.copy_usm(usm, target, source, size, after) }
             }
             Place::Object { raw, .. } => {
-                let mut event = std::ptr::null_mut();
-                // SAFETY: queue, memory and events are alive and of one context, the range lies
-                // inside the memory, and the caller vouches for `source`.
-                let status = unsafe {
-                    (self.context.api.clEnqueueWriteBuffer)(
-                        self.raw,
-                        *raw,
-                        NON_BLOCKING,
-                        offset,
-                        size.get(),
-                        source.cast(),
-                        waits.count(),
-                        waits.as_ptr(),
-                        &raw mut event,
-                    )
-                };
-                self.submitted(CALL, status, event)
+                self.enqueue("clEnqueueWriteBuffer", after, |waits, event| {
+                    // SAFETY: queue, memory and events are alive and of one context, the range lies
+                    // inside the memory, and the caller vouches for `source`.
+                    unsafe {
+                        (self.context.api.clEnqueueWriteBuffer)(
+                            self.raw,
+                            *raw,
+                            NON_BLOCKING,
+                            offset,
+                            size.get(),
+                            source.cast(),
+                            waits.count(),
+                            waits.as_ptr(),
+                            event,
+                        )
+                    }
+                })
             }
         }
     }
@@ -223,34 +235,31 @@ impl Queue for ClQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        const CALL: &str = "clEnqueueReadBuffer";
-        let _alive = exit::enter(CALL)?;
-        let waits = WaitList::new(after, self.in_order);
         match ClMemory::of(source).place() {
             Place::Usm { usm, address, .. } => {
                 let source = address.as_ptr().wrapping_add(offset);
                 // SAFETY: the range lies inside the allocation, and the caller vouches that it and
                 // `target` stay valid until the event completes.
-                unsafe { self.copy_usm(usm, target, source, size, &waits) }
+                unsafe { self.copy_usm(usm, target, source, size, after) }
             }
             Place::Object { raw, .. } => {
-                let mut event = std::ptr::null_mut();
-                // SAFETY: queue, memory and events are alive and of one context, the range lies
-                // inside the memory, and the caller vouches for `target`.
-                let status = unsafe {
-                    (self.context.api.clEnqueueReadBuffer)(
-                        self.raw,
-                        *raw,
-                        NON_BLOCKING,
-                        offset,
-                        size.get(),
-                        target.cast(),
-                        waits.count(),
-                        waits.as_ptr(),
-                        &raw mut event,
-                    )
-                };
-                self.submitted(CALL, status, event)
+                self.enqueue("clEnqueueReadBuffer", after, |waits, event| {
+                    // SAFETY: queue, memory and events are alive and of one context, the range lies
+                    // inside the memory, and the caller vouches for `target`.
+                    unsafe {
+                        (self.context.api.clEnqueueReadBuffer)(
+                            self.raw,
+                            *raw,
+                            NON_BLOCKING,
+                            offset,
+                            size.get(),
+                            target.cast(),
+                            waits.count(),
+                            waits.as_ptr(),
+                            event,
+                        )
+                    }
+                })
             }
         }
     }
@@ -263,44 +272,43 @@ impl Queue for ClQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        let _alive = exit::enter("clEnqueueFillBuffer")?;
-        let waits = WaitList::new(after, self.in_order);
-        let mut event = std::ptr::null_mut();
         let (pattern, length) = (pattern.as_ptr().cast::<c_void>(), pattern.len());
         match ClMemory::of(target).place() {
             Place::Usm { usm, address, .. } => {
-                // SAFETY: the range lies inside the allocation, which the caller keeps; the pattern
-                // has `length` bytes, and the driver copies it before it returns.
-                let status = unsafe {
-                    (usm.enqueue_mem_fill)(
-                        self.raw,
-                        address.as_ptr().wrapping_add(offset).cast(),
-                        pattern,
-                        length,
-                        size.get(),
-                        waits.count(),
-                        waits.as_ptr(),
-                        &raw mut event,
-                    )
-                };
-                self.submitted("clEnqueueMemFillINTEL", status, event)
+                self.enqueue("clEnqueueMemFillINTEL", after, |waits, event| {
+                    // SAFETY: the range lies inside the allocation, which the caller keeps; the
+                    // pattern has `length` bytes, and the driver copies it before it returns.
+                    unsafe {
+                        (usm.enqueue_mem_fill)(
+                            self.raw,
+                            address.as_ptr().wrapping_add(offset).cast(),
+                            pattern,
+                            length,
+                            size.get(),
+                            waits.count(),
+                            waits.as_ptr(),
+                            event,
+                        )
+                    }
+                })
             }
             Place::Object { raw, .. } => {
-                // SAFETY: as above, for a memory object.
-                let status = unsafe {
-                    (self.context.api.clEnqueueFillBuffer)(
-                        self.raw,
-                        *raw,
-                        pattern,
-                        length,
-                        offset,
-                        size.get(),
-                        waits.count(),
-                        waits.as_ptr(),
-                        &raw mut event,
-                    )
-                };
-                self.submitted("clEnqueueFillBuffer", status, event)
+                self.enqueue("clEnqueueFillBuffer", after, |waits, event| {
+                    // SAFETY: as above, for a memory object.
+                    unsafe {
+                        (self.context.api.clEnqueueFillBuffer)(
+                            self.raw,
+                            *raw,
+                            pattern,
+                            length,
+                            offset,
+                            size.get(),
+                            waits.count(),
+                            waits.as_ptr(),
+                            event,
+                        )
+                    }
+                })
             }
         }
     }
@@ -312,55 +320,49 @@ impl Queue for ClQueue {
         size: NonZeroUsize,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        const CALL: &str = "clEnqueueCopyBuffer";
-        let _alive = exit::enter(CALL)?;
-        let waits = WaitList::new(after, self.in_order);
         match (ClMemory::of(target.memory).place(), ClMemory::of(source.memory).place()) {
             (Place::Usm { usm, address: to, .. }, Place::Usm { address: from, .. }) => {
                 let to = to.as_ptr().wrapping_add(target.offset);
                 let from = from.as_ptr().wrapping_add(source.offset);
                 // SAFETY: both ranges lie inside allocations that the caller keeps.
-                unsafe { self.copy_usm(usm, to, from, size, &waits) }
+                unsafe { self.copy_usm(usm, to, from, size, after) }
             }
             (Place::Object { raw: to, .. }, Place::Object { raw: from, .. }) => {
-                let mut event = std::ptr::null_mut();
-                // SAFETY: queue, memory and events are alive and of one context, and the ranges lie
-                // inside the memory and apart.
-                let status = unsafe {
-                    (self.context.api.clEnqueueCopyBuffer)(
-                        self.raw,
-                        *from,
-                        *to,
-                        source.offset,
-                        target.offset,
-                        size.get(),
-                        waits.count(),
-                        waits.as_ptr(),
-                        &raw mut event,
-                    )
-                };
-                self.submitted(CALL, status, event)
+                self.enqueue("clEnqueueCopyBuffer", after, |waits, event| {
+                    // SAFETY: queue, memory and events are alive and of one context, and the ranges
+                    // lie inside the memory and apart.
+                    unsafe {
+                        (self.context.api.clEnqueueCopyBuffer)(
+                            self.raw,
+                            *from,
+                            *to,
+                            source.offset,
+                            target.offset,
+                            size.get(),
+                            waits.count(),
+                            waits.as_ptr(),
+                            event,
+                        )
+                    }
+                })
             }
             _ => unreachable!("memory of one context is all of one sort"),
         }
     }
 
     fn barrier(&self, after: &[&dyn Event]) -> Result<Box<dyn Event>, DriverError> {
-        const CALL: &str = "clEnqueueBarrierWithWaitList";
-        let _alive = exit::enter(CALL)?;
         // On a queue in order an empty list says the same.
-        let waits = WaitList::new(after, self.in_order);
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue and events are alive and of one context.
-        let status = unsafe {
-            (self.context.api.clEnqueueBarrierWithWaitList)(
-                self.raw,
-                waits.count(),
-                waits.as_ptr(),
-                &raw mut event,
-            )
-        };
-        self.submitted(CALL, status, event)
+        self.enqueue("clEnqueueBarrierWithWaitList", after, |waits, event| {
+            // SAFETY: queue and events are alive and of one context.
+            unsafe {
+                (self.context.api.clEnqueueBarrierWithWaitList)(
+                    self.raw,
+                    waits.count(),
+                    waits.as_ptr(),
+                    event,
+                )
+            }
+        })
     }
 
     fn wait(&self) -> Result<(), DriverError> {

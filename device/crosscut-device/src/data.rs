@@ -51,13 +51,13 @@ pub unsafe trait ByName: DeviceData {}
 
 macro_rules! plain {
     ($($type:ty)*) => {$(
-        // SAFETY: a primitive number: any bits, no padding, no pointer, nothing to drop.
+        // SAFETY: a number, or transparent over one: any bits, no padding, no pointer, nothing to drop.
         unsafe impl DeviceData for $type {
             type Host = $type;
             type Element = $type;
             const ATOMIC_WIDTH: usize = 0;
         }
-        // SAFETY: a primitive number has no interior mutability.
+        // SAFETY: numbers have no interior mutability.
         unsafe impl DeviceCopy for $type {}
     )*};
 }
@@ -65,21 +65,7 @@ macro_rules! plain {
 plain! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 }
 
 #[cfg(feature = "half")]
-macro_rules! halves {
-    ($($type:ty)*) => {$(
-        // SAFETY: transparent over `u16`: any bits, no padding, no pointer, nothing to drop.
-        unsafe impl DeviceData for $type {
-            type Host = $type;
-            type Element = $type;
-            const ATOMIC_WIDTH: usize = 0;
-        }
-        // SAFETY: a number of 16 bits has no interior mutability.
-        unsafe impl DeviceCopy for $type {}
-    )*};
-}
-
-#[cfg(feature = "half")]
-halves! { half::f16 half::bf16 }
+plain! { half::f16 half::bf16 }
 
 macro_rules! atomics {
     ($($atomic:ident $plain:ty;)*) => {$(
