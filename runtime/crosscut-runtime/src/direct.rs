@@ -1,9 +1,9 @@
 //! Small copies that the host makes itself, where it has the device's memory at hand.
 //!
 //! A driver takes microseconds to have a few bytes copied. Where host and device share their memory
-//! the host needs only to wait for its turn: until what the queue was given before has completed,
-//! and until no command uses the memory. Nobody submits another one meanwhile, because the context's
-//! submit lock is held.
+//! the host needs only to have its turn: what the queue was given before has completed, and no command
+//! uses the memory. Nobody submits another one meanwhile, because the context's submit lock is held.
+//! Reading waits for the turn; writing, which returns at once, is the driver's where it has not come.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -30,11 +30,8 @@ pub(crate) fn kind_near_host(context: &Context) -> MemoryKind {
 }
 
 impl Queue {
-    /// Copies `size` bytes at `source` into an allocation, from byte `offset` on, after `after`. False
-    /// if that is left to the driver; nothing is written then.
-    ///
-    /// # Errors
-    /// What it waits for failed.
+    /// Copies `size` bytes at `source` into an allocation, from byte `offset` on, if its turn has come.
+    /// Waits for nobody. False if that is left to the driver; nothing is written then.
     ///
     /// # Safety
     /// `size` bytes are readable at `source`, and the allocation has as many from `offset` on.
@@ -46,13 +43,12 @@ impl Queue {
         source: *const u8,
         (size, atomic_width): (usize, usize),
         after: &[Event],
-    ) -> Result<bool, Error> {
-        if !is_at_hand(allocation, size) {
-            return Ok(false);
+    ) -> bool {
+        let is_open = |event: &Event| event.unsettled().next().is_some();
+        if !is_at_hand(allocation, size) || after.iter().any(is_open) {
+            return false;
         }
-        let Some(order) = self.wait_until_unused(allocation, Access::Write, after)? else {
-            return Ok(false);
-        };
+        let Turn::Now(order) = self.turn(allocation, Access::Write) else { return false };
         let _span = trace::span("transfer", || format!("write {size} bytes"));
         let written = allocation.memory().visit_on_host(&mut |start| {
             let target = start.as_ptr().wrapping_add(offset);
@@ -61,13 +57,13 @@ impl Queue {
             unsafe { bytes::store(source, target, size, atomic_width) };
         });
         if !written {
-            return Ok(false);
+            return false;
         }
         // They have completed, and what they wrote is gone: nobody waits for them, nor asks them.
         let before = std::mem::take(&mut *allocation.uses());
         drop(order);
         drop(before);
-        Ok(true)
+        true
     }
 
     /// Copies `size` bytes of an allocation, from byte `offset` on, to `target`, after `after`. False if
@@ -89,9 +85,8 @@ impl Queue {
         if !is_at_hand(allocation, size) {
             return Ok(false);
         }
-        let Some(_order) = self.wait_until_unused(allocation, Access::Read, after)? else {
-            return Ok(false);
-        };
+        self.take_turn(after)?;
+        let Some(_order) = self.wait_for_turn(allocation, Access::Read) else { return Ok(false) };
         let _span = trace::span("transfer", || format!("read {size} bytes"));
         Ok(allocation.memory().visit_on_host(&mut |start| {
             let source = start.as_ptr().wrapping_add(offset);
@@ -101,53 +96,53 @@ impl Queue {
         }))
     }
 
-    /// Blocks until it is the turn of a command of this queue, and no other is in the way of this
-    /// access. Then nobody submits another one that uses memory until the result is dropped. `None` if
-    /// only the driver knows when that is.
-    fn wait_until_unused(
-        &self,
-        allocation: &Allocation,
-        access: Access,
-        after: &[Event],
-    ) -> Result<Option<MutexGuard<'_, ()>>, Error> {
+    /// Blocks until it is the turn of a copy on this queue. Then nobody submits a command that uses
+    /// memory until the result is dropped. `None` if only the driver knows when that is.
+    fn wait_for_turn(&self, allocation: &Allocation, access: Access) -> Option<MutexGuard<'_, ()>> {
+        for _ in 0..MOST_TRIES {
+            match self.turn(allocation, access) {
+                Turn::Now(order) => return Some(order),
+                Turn::After(command) if command.finish() => {}
+                Turn::After(_) | Turn::Unknown => return None,
+            }
+        }
+        None
+    }
+
+    /// Whether it is the turn of a copy on this queue with this access.
+    fn turn(&self, allocation: &Allocation, access: Access) -> Turn<'_> {
         if self.origin.line.is_none() && !self.pending.is_empty() {
             // Which of those hold up later commands, only the driver knows.
-            return Ok(None);
+            return Turn::Unknown;
         }
-        self.take_turn(after)?;
-        for _ in 0..MOST_TRIES {
-            if self.pending.last_unsettled().is_some_and(|command| !command.finish()) {
-                return Ok(None);
-            }
-            let submit = &self.context().inner().submit;
-            let order = submit.lock().unwrap_or_else(PoisonError::into_inner);
-            let in_the_way = allocation.uses().unfinished(access);
-            match in_the_way {
-                None => return Ok(Some(order)),
-                Some(command) => {
-                    drop(order);
-                    if !command.finish() {
-                        return Ok(None);
-                    }
-                }
-            }
+        if let Some(before) = self.pending.last_unsettled().filter(|command| !command.has_ended()) {
+            return Turn::After(before);
         }
-        Ok(None)
+        let order = self.context().inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_the_way = allocation.uses().unfinished(access);
+        in_the_way.map_or(Turn::Now(order), Turn::After)
     }
 }
 
+/// When a copy may be made.
+enum Turn<'a> {
+    /// Now, and nobody submits a command that uses memory until this is dropped.
+    Now(MutexGuard<'a, ()>),
+    /// Not before this has completed, and perhaps others.
+    After(Arc<Command>),
+    /// Only the driver knows.
+    Unknown,
+}
+
 impl Command {
+    /// Whether it has completed. Notes that, so that nobody need ask the driver again.
+    fn has_ended(&self) -> bool {
+        self.is_done_and_clean() || matches!(self.is_complete(), Ok(true))
+    }
+
     /// Blocks until it has ended. False if it failed.
     fn finish(&self) -> bool {
-        if self.is_settled() {
-            return true;
-        }
-        let ended = self.event.wait().is_ok();
-        if ended {
-            // Notes that it has, so that nobody need ask the driver again.
-            self.is_done_and_clean();
-        }
-        ended
+        self.is_settled() || (self.event.wait().is_ok() && self.has_ended())
     }
 }
 

@@ -68,7 +68,7 @@ impl Queue {
             Reach::Device(allocation) => {
                 let bytes = (size.get(), global.atomic_width());
                 // SAFETY: the source has the bytes, and the range was checked.
-                if unsafe { self.write_directly(&allocation, offset, source, bytes, after) }? {
+                if unsafe { self.write_directly(&allocation, offset, source, bytes, after) } {
                     return Ok(Event::nothing());
                 }
                 let after = self.dependencies(after)?;
