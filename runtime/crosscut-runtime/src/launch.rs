@@ -4,20 +4,18 @@ use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 
-use crosscut_adapter_api::{
-    Argument, Extent, NativeEntry, NativeLaunch, NativePanic, NativeQueue, Slot,
-};
+use crosscut_adapter_api::{Argument, Extent, NativeEntry};
 
 use crate::bundle::Bundle;
 use crate::bytes;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Access, Outcome};
 use crate::detour::Place;
 use crate::event::Event;
 use crate::few::Few;
-use crate::global::{self, GlobalHandle, Instance, NativeScope};
+use crate::global::{self, GlobalHandle, Instance};
 use crate::groups;
 use crate::image_global::Direction;
-use crate::panic::{KernelPanic, Space};
+use crate::panic::Space;
 use crate::program::{Bound, Entry, Loaded};
 use crate::queue::Queue;
 use crate::record::Watch;
@@ -31,7 +29,7 @@ const LARGEST_EXTENT: usize = i32::MAX as usize;
 const MOST_ITEMS: u64 = 1 << 40;
 
 /// Launches with more arguments than this allocate.
-const FEW: usize = 8;
+pub(crate) const FEW: usize = 8;
 /// An argument has up to two parameters: its address and its length.
 const FEW_PARAMETERS: usize = 2 * FEW;
 
@@ -45,7 +43,7 @@ pub struct KernelDefinition {
     pub dimensions: u8,
     /// The bytes of its closure.
     pub captures_size: usize,
-    /// It as native code. Its last slot is the address of a [`NativeScope`].
+    /// It as native code. Its last slot is the address of a [`NativeScope`](crate::NativeScope).
     pub native: NativeEntry,
     /// It as device code: never called here, only kept in the program for the link step to find.
     pub device_entry: fn(),
@@ -79,7 +77,7 @@ pub enum Variant<'a> {
 }
 
 impl<'a> Variant<'a> {
-    fn values(self) -> &'a Specialization {
+    pub(crate) fn values(self) -> &'a Specialization {
         match self {
             Self::With(values) => values,
             Self::Of(bundle) => bundle.values(),
@@ -165,94 +163,6 @@ impl Queue {
             }
         }
         Ok(())
-    }
-
-    /// # Safety
-    /// As [`launch`](Self::launch).
-    unsafe fn launch_native(
-        &self,
-        native: &dyn NativeQueue,
-        launch: &KernelLaunch<'_>,
-        space: Space,
-    ) -> Result<Event, Error> {
-        let KernelLaunch { definition, captures, bindings, after, .. } = *launch;
-        self.take_turn(after)?;
-        let mut exclusives = Few::<_, FEW>::new();
-        let mut local = groups::Layout::default();
-        let mut slots = Few::<Slot, { FEW + 1 }>::new();
-        for binding in bindings {
-            if let (Source::Global(global), Access::Write) = (binding.source, binding.access)
-                && global.size() > 0
-            {
-                exclusives.push(global.address());
-            }
-            let address = match binding.source {
-                Source::Local { size } => local.reserve(size),
-                _ => self.native_address(binding)?,
-            };
-            slots.push(Slot { address, length: binding.length });
-        }
-        if let Variant::Of(bundle) = launch.variant {
-            bundle.get(self.context(), (definition.key)(), definition.name)?;
-        }
-        let settings = launch.variant.values().settings();
-        let scope =
-            NativeScope { context: self.context(), exclusives: &exclusives, settings: &settings };
-        slots.push(Slot { address: (&raw const scope).cast_mut().cast(), length: 0 });
-        let launch = NativeLaunch {
-            captures,
-            slots: &slots,
-            extent: space.extent,
-            local_memory: local.size(),
-        };
-        // SAFETY: the caller promises that captures and bindings fit the definition. Buffers are
-        // borrowed, and globals are kept from being written by the lock, both until it returns.
-        let run = || unsafe { native.launch_native(definition.native, &launch, &[]) };
-        let lock = self.context().native_lock();
-        let outcome = if exclusives.is_empty() {
-            let _kernels = lock.read().unwrap_or_else(PoisonError::into_inner);
-            run()
-        } else {
-            let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
-            run()
-        };
-        let (event, panic) = outcome.map_err(|error| Error::driver("launching a kernel", error))?;
-        let Err(panic) = panic else {
-            // Complete, with nothing to tell: nothing to remember either, unless it is when it ran.
-            return Ok(match self.options().profiling {
-                true => Event::of(Command::new(self.origin, event, Outcome::Settled)),
-                false => Event::nothing(),
-            });
-        };
-        let error = native_panic(definition, space, panic);
-        let command = Command::new(self.origin, event, Outcome::Failed(error));
-        self.pending.remember(&command);
-        for binding in bindings {
-            // Whoever reads what it wrote is told, on whichever queue.
-            if let (Source::Buffer(region), Access::Write) = (binding.source, binding.access)
-                && let Some(bytes) = region.bytes()
-            {
-                bytes.allocation.uses().note(Access::Write, &command);
-            }
-        }
-        Ok(Event::of(command))
-    }
-
-    /// Where native code finds an argument; never null, aligned even if it is empty.
-    fn native_address(&self, binding: &Binding<'_>) -> Result<*mut u8, Error> {
-        let address = match binding.source {
-            Source::Buffer(region) => region.bytes().and_then(|bytes| bytes.host_address()),
-            Source::Nothing => None,
-            Source::Global(global) => match global::instance(self.context(), global, None)? {
-                Instance::Static => return Ok(global.address().cast_mut()),
-                Instance::Allocated(allocation) => {
-                    allocation.memory().host_address().map(|address| address.as_ptr())
-                }
-                Instance::Empty => None,
-            },
-            Source::Local { .. } => None,
-        };
-        Ok(address.unwrap_or(std::ptr::without_provenance_mut(binding.align)))
     }
 
     /// # Safety
@@ -459,10 +369,6 @@ fn unknown_slot(kernel: &Loaded) -> Error {
         format!("the image of kernel `{}` asks for an argument it has not", kernel.display_name()),
     )
     .with_help("rebuild with `cargo crosscut build`")
-}
-
-fn native_panic(definition: &KernelDefinition, space: Space, panic: NativePanic) -> Error {
-    Error::panic(KernelPanic::from_native((definition.name)(), space, panic))
 }
 
 fn same(one: Source<'_>, other: Source<'_>) -> bool {

@@ -39,6 +39,7 @@ mod host_task;
 mod image_global;
 mod launch;
 mod memory;
+mod native_launch;
 mod notice;
 mod panic;
 mod partition;
