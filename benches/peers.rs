@@ -10,6 +10,8 @@ mod raw_opencl;
 mod rounds;
 mod saxpy;
 
+use std::cell::Cell;
+
 use crosscut::prelude::*;
 
 use globals::Work;
@@ -74,6 +76,10 @@ fn main() -> Result<()> {
         bench.saxpy_on_host(case)?;
         bench.saxpy_on_opencl(case)?;
     }
+    match bench.missed.get() {
+        0 => println!("\nevery ratio is within its target"),
+        missed => println!("\n{missed} of the ratios are beyond their targets"),
+    }
     Ok(())
 }
 
@@ -86,6 +92,8 @@ struct Bench {
     raw: Option<Raw>,
     /// Whether this program has device images: a plain cargo build has none.
     images: bool,
+    /// How many ratios are beyond their targets.
+    missed: Cell<usize>,
 }
 
 impl Bench {
@@ -104,6 +112,7 @@ impl Bench {
                 .as_ref()
                 .is_some_and(|queue| queue.parallel_for(1, (), |_, ()| ()).is_ok()),
             opencl,
+            missed: Cell::new(0),
         })
     }
 
@@ -198,7 +207,7 @@ impl Bench {
             let mut contenders = [ours.contender(), zipped.zipped(), indexed.indexed()];
             times.append(take_turns(&mut contenders, self.scale.rounds_each())?);
         }
-        print(case.name, "host", case.target, &["rayon, zip", "rayon, x[i]"], &times);
+        self.print(case.name, "host", case.target, &["rayon, zip", "rayon, x[i]"], &times);
         Ok(())
     }
 
@@ -214,8 +223,23 @@ impl Bench {
             let mut contenders = [ours.contender(), by_hand.contender()];
             times.append(take_turns(&mut contenders, self.scale.rounds_each())?);
         }
-        print(case.name, "opencl", case.target, &["raw OpenCL"], &times);
+        self.print(case.name, "opencl", case.target, &["raw OpenCL"], &times);
         Ok(())
+    }
+
+    /// A line for each peer; the contender before them is Crosscut.
+    fn print(&self, case: &str, device: &str, target: f64, peers: &[&str], times: &Times) {
+        for (index, peer) in (1..).zip(peers) {
+            let ratio = times.ratio(0, index);
+            self.missed.set(self.missed.get() + usize::from(ratio > target));
+            println!(
+                "{case:<14} {device:<7} {:>10}  {peer:<12} {:>10} {ratio:>7.3} {:>7.3} {target:>7}  {}",
+                readable(times.median(0)),
+                readable(times.median(index)),
+                times.fastest(0) / times.fastest(index),
+                if ratio <= target { "ok" } else { "missed" },
+            );
+        }
     }
 
     /// Lets Crosscut and a peer take turns and prints the line.
@@ -228,23 +252,9 @@ impl Bench {
     ) -> Result<()> {
         if self.wants(case, device) {
             let times = take_turns(&mut contenders, self.scale.rounds)?;
-            print(case, device, target, &["raw OpenCL"], &times);
+            self.print(case, device, target, &["raw OpenCL"], &times);
         }
         Ok(())
-    }
-}
-
-/// A line for each peer; the contender before them is Crosscut.
-fn print(case: &str, device: &str, target: f64, peers: &[&str], times: &Times) {
-    for (index, peer) in (1..).zip(peers) {
-        let ratio = times.ratio(0, index);
-        println!(
-            "{case:<14} {device:<7} {:>10}  {peer:<12} {:>10} {ratio:>7.3} {:>7.3} {target:>7}{}",
-            readable(times.median(0)),
-            readable(times.median(index)),
-            times.fastest(0) / times.fastest(index),
-            if ratio <= target { "" } else { "  missed" },
-        );
     }
 }
 
