@@ -1,13 +1,14 @@
 //! Submitted commands, and who must wait for which.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, EventState, EventTimes};
 
 use crate::Error;
 use crate::notice::Notice;
 use crate::record::Watch;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Where a command was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

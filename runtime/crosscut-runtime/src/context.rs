@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock, Weak};
 
 use crosscut_adapter_api::{self as adapter, MemoryKind};
 
@@ -13,6 +13,7 @@ use crate::global::Globals;
 use crate::memory::{Allocation, allocate};
 use crate::program::Kernels;
 use crate::record::Records;
+use crate::sync::Mutex;
 use crate::usm::Allocations;
 use crate::{Error, ErrorKind, trace};
 

@@ -5,7 +5,7 @@
 //! uses the memory. Nobody submits another one meanwhile, because the context's submit lock is held.
 //! Reading waits for the turn; writing, which returns at once, is the driver's where it has not come.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{DeviceKind, MemoryKind};
 
@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::event::Event;
 use crate::memory::Allocation;
 use crate::queue::Queue;
+use crate::sync::MutexGuard;
 use crate::{Error, bytes, trace};
 
 /// Longer copies are the driver's: they would hold others up, and it has more threads.

@@ -3,14 +3,15 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, Promise};
 
 use crate::command::{Command, Outcome, add};
 use crate::event::Event;
 use crate::queue::Queue;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::worker;
 use crate::{Error, ErrorKind};
 

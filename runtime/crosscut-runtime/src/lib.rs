@@ -56,9 +56,11 @@ mod snapshot;
 mod specialization;
 mod spirv_program;
 mod staged;
+mod sync;
 mod trace;
 mod usm;
 pub mod work_group;
+#[cfg_attr(feature = "shuttle", path = "sync/worker.rs")]
 mod worker;
 
 pub use bundle::{Bundle, BundledKernel};

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, MemoryKind};
 
 use crate::command::Uses;
 use crate::context::Context;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, ErrorKind};
 
 /// An allocation that knows who uses it. Dropping it waits for them.

@@ -1,14 +1,15 @@
 //! Who is to be woken when a command has ended: what makes an event a future.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::command::Command;
+use crate::sync::{Mutex, MutexGuard};
 use crate::worker;
 
 /// The wakers of one command. The driver is asked to call back once, when the first one comes.
 #[derive(Default)]
-pub(crate) struct Notice(OnceLock<Arc<Wakers>>);
+pub(crate) struct Notice(Mutex<Option<Arc<Wakers>>>);
 
 #[derive(Default)]
 struct Wakers(Mutex<State>);
@@ -41,23 +42,7 @@ impl Command {
         if !matches!(self.event.is_complete(), Ok(false)) {
             return Poll::Ready(());
         }
-        let wakers = self.notice.0.get_or_init(|| {
-            let wakers = Arc::new(Wakers::default());
-            let told = Arc::clone(&wakers);
-            if self.event.on_complete(Box::new(move |_| told.ended())).is_err() {
-                // A driver that does not call can still be waited for.
-                let (told, command) = (Arc::clone(&wakers), Arc::clone(self));
-                let waiting = worker::run(Box::new(move || {
-                    let _ = command.event.wait();
-                    told.ended();
-                }));
-                if waiting.is_err() {
-                    // Nor is there a thread: whoever polls then blocks, which is better than never.
-                    wakers.ended();
-                }
-            }
-            wakers
-        });
+        let wakers = self.wakers();
         let mut state = wakers.state();
         if state.ended {
             return Poll::Ready(());
@@ -66,5 +51,31 @@ impl Command {
             state.waiting.push(context.waker().clone());
         }
         Poll::Pending
+    }
+
+    /// Those who wait; with the first one the driver is asked to call.
+    fn wakers(self: &Arc<Self>) -> Arc<Wakers> {
+        let mut notice = self.notice.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(wakers) = &*notice {
+            return Arc::clone(wakers);
+        }
+        let wakers = Arc::new(Wakers::default());
+        *notice = Some(Arc::clone(&wakers));
+        // The call may come at once, and wants only the wakers.
+        drop(notice);
+        let told = Arc::clone(&wakers);
+        if self.event.on_complete(Box::new(move |_| told.ended())).is_err() {
+            // A driver that does not call can still be waited for.
+            let (told, command) = (Arc::clone(&wakers), Arc::clone(self));
+            let waiting = worker::run(Box::new(move || {
+                let _ = command.event.wait();
+                told.ended();
+            }));
+            if waiting.is_err() {
+                // Nor is there a thread: whoever polls then blocks, which is better than never.
+                wakers.ended();
+            }
+        }
+        wakers
     }
 }

@@ -1,13 +1,14 @@
 //! Commands of a queue that may have failed or panicked, and that nobody has asked about.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api as adapter;
 
 use crate::Error;
 use crate::command::Command;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 
 /// So many commands may wait to be told about before the finished ones are looked for.
 const FIRST_SWEEP: usize = 128;
