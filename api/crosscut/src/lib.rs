@@ -132,6 +132,8 @@ pub use scope::CopyScope;
 pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
 pub use usm::{Usm, UsmPtr};
 
+pub use crosscut_device::device_println;
+pub use crosscut_device::print::Printable;
 pub use crosscut_device::property;
 pub use crosscut_runtime::Snapshot;
 pub use snapshot::{AnyGlobal, Named, broadcast, gather, reduce};

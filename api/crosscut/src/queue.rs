@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crosscut_device::{DeviceCopy, DeviceData, place};
-use crosscut_runtime::QueueOptions;
+use crosscut_device::{DeviceCopy, DeviceData, place, print};
+use crosscut_runtime::{LineValue, QueueOptions};
 
 use crate::device::runtime;
 use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View, install_panic_hook};
@@ -64,6 +64,7 @@ impl Queue {
 
     pub(crate) fn with_options(context: &Context, options: QueueOptions) -> Result<Self> {
         install_panic_hook();
+        print::set_printer(print_natively);
         Ok(Self { queue: crosscut_runtime::Queue::with_options(context, options)? })
     }
 
@@ -221,4 +222,10 @@ impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queue").field("device", self.device()).finish_non_exhaustive()
     }
+}
+
+/// A line that native code prints, as the runtime knows it.
+fn print_natively(text: &str, values: &[print::Value]) {
+    let value = |value: &print::Value| LineValue { kind: value.kind, bits: value.bits };
+    crosscut_runtime::print_line(text, &values.iter().map(value).collect::<Vec<_>>());
 }

@@ -197,3 +197,10 @@ pub extern "C" fn __crosscut_sub_group_shuffle(_value: u32, _from: u32) -> u32 {
 pub extern "C" fn __crosscut_sub_group_barrier() {
     only_on_a_device("__crosscut_sub_group_barrier")
 }
+
+/// Memory for lines that the kernel prints.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn __crosscut_lines() -> *mut u8 {
+    only_on_a_device("__crosscut_lines")
+}

@@ -7,6 +7,7 @@
 //! - [`AtomicF32`] and [`AtomicF64`]: floating-point numbers that kernels share.
 //! - [`NdItem`] and [`Tile`]: an item of a work-group, and memory that its items share.
 //! - [`WorkGroup`] and [`SubGroup`]: what items compute together.
+//! - [`print`]: lines that kernels print.
 //! - [`in_scope`]: who must see atomics and fences.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
 //! - [`Symbol`]: a value of the host and one of each device.
@@ -24,6 +25,7 @@ pub mod hooks;
 mod nd;
 pub mod place;
 mod pointer;
+pub mod print;
 pub mod property;
 mod scope;
 mod side;

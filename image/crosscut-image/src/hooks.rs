@@ -88,6 +88,10 @@ pub const SUB_GROUP_SHUFFLE: &str = "__crosscut_sub_group_shuffle";
 /// `void (void)`: every item of the sub-group waits for the others here.
 pub const SUB_GROUP_BARRIER: &str = "__crosscut_sub_group_barrier";
 
+/// `void *(void)`: the kernel's memory for lines that it prints (see
+/// [`registration`](crate::registration)); not null.
+pub const LINES: &str = "__crosscut_lines";
+
 /// `bool`, a static: whether this code runs on a device. False in the host program, folded to true
 /// in device code.
 pub const ON_DEVICE: &str = "__CROSSCUT_ON_DEVICE";
@@ -119,4 +123,5 @@ pub const FUNCTIONS: &[&str] = &[
     SUB_GROUP_COUNT,
     SUB_GROUP_SHUFFLE,
     SUB_GROUP_BARRIER,
+    LINES,
 ];

@@ -99,6 +99,8 @@ pub enum Parameter {
     },
     /// The address of a panic record (see [`registration`](crate::registration)), zeroed.
     PanicRecord,
+    /// Memory for lines that the kernel prints (see [`registration`](crate::registration)), zeroed.
+    Lines,
 }
 
 /// One device global that an image's kernels reach.

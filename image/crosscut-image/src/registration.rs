@@ -49,3 +49,12 @@ pub struct HostObject {
 /// nothing has panicked (only its low half is ever exchanged, so that devices without 64-bit atomics
 /// do); then the linear index of the item, and the site's two operands.
 pub const PANIC_RECORD_SIZE: usize = 32;
+
+/// The 32-bit words that a launch has for lines that its kernel prints, behind two more. Those count the
+/// words that items have asked for, which may be more than there are, and the lines that had no room.
+///
+/// A line is: how many words it has, written last; the bytes of its text; the number of its values; the
+/// text, in whole words; and of each value its kind and two words of it, the lower one first. The text
+/// is that of Rust's `format!` with `{}` or `{:..}` for each value. A kind has the bits of the type in its low byte,
+/// and above it 0 for unsigned integers, 1 for signed, 2 for floating point, 3 for `bool`, 4 for `char`.
+pub const LINE_WORDS: u32 = (1 << 16) - 2;

@@ -240,6 +240,7 @@ fn any_parameter(globals: u32) -> BoxedStrategy<Parameter> {
         any::<u32>().prop_map(|slot| Parameter::Address { slot }),
         any::<u32>().prop_map(|slot| Parameter::Length { slot }),
         Just(Parameter::PanicRecord),
+        Just(Parameter::Lines),
     ];
     if globals == 0 {
         return without_globals.boxed();

@@ -10,6 +10,7 @@ use crosscut_adapter_api::{self as adapter, MemoryKind};
 use crate::device::Device;
 use crate::escaped::Escaped;
 use crate::global::Globals;
+use crate::lines::Areas;
 use crate::memory::{Allocation, allocate};
 use crate::program::Kernels;
 use crate::record::Records;
@@ -27,6 +28,7 @@ pub(crate) struct Inner {
     pub(crate) escaped: Escaped,
     pub(crate) kernels: Kernels,
     pub(crate) records: Records,
+    pub(crate) areas: Areas,
     spare: OnceLock<Arc<Allocation>>,
     pub(crate) usm: Allocations,
     /// A number that no other context ever has.
@@ -71,6 +73,7 @@ impl Context {
             escaped: Escaped::default(),
             kernels: Kernels::default(),
             records: Records::default(),
+            areas: Areas::default(),
             spare: OnceLock::new(),
             usm: Allocations::default(),
             number: NEXT.fetch_add(1, Ordering::Relaxed),

@@ -184,18 +184,10 @@ impl Queue {
         });
         let mut places = self.places(bindings, &kernel)?;
         let detours = self.make_detours(bindings, &mut places)?;
-        // From here on the watch gives the record back, whatever happens.
-        let watch = match entry.has_record {
-            true => Some(Watch::new(
-                context.inner().records.take(context, &*self.adapter)?,
-                Arc::clone(&self.adapter),
-                context.clone(),
-                Arc::clone(&kernel),
-                space,
-            )),
-            false => None,
-        };
-        let record = watch.as_ref().map(Watch::record);
+        // From here on the watch gives back what it took, whatever happens.
+        let watch = Watch::begin(context, &self.adapter, &kernel, entry, space)?;
+        let record = watch.as_ref().and_then(Watch::record);
+        let lines = watch.as_ref().and_then(Watch::lines);
 
         // SAFETY: the caller promises a closure of that size there.
         let values = unsafe { values(definition, captures, &kernel, entry, bindings) }?;
@@ -229,6 +221,10 @@ impl Queue {
                     Some(record) => {
                         Argument::Memory { memory: record.block.memory(), offset: record.offset }
                     }
+                    None => return Err(unknown_slot(&kernel)),
+                },
+                Bound::Lines => match &lines {
+                    Some(area) => Argument::Memory { memory: area.memory(), offset: 0 },
                     None => return Err(unknown_slot(&kernel)),
                 },
             });

@@ -98,6 +98,7 @@ pub(crate) struct Entry {
     pub(crate) kernel: Box<dyn adapter::Kernel>,
     pub(crate) parameters: Vec<Bound>,
     pub(crate) has_record: bool,
+    pub(crate) has_lines: bool,
 }
 
 /// A kernel, and the form of it that counts on long arguments.
@@ -124,6 +125,7 @@ pub(crate) enum Bound {
     /// A global without bytes.
     Nothing,
     Record,
+    Lines,
 }
 
 impl Loaded {
@@ -265,11 +267,13 @@ impl Kernels {
             Parameter::Scratch { bytes } => Bound::Scratch { bytes: bytes as usize },
             Parameter::Global { index } => allocation(&index).map_or(Bound::Nothing, Bound::Global),
             Parameter::PanicRecord => Bound::Record,
+            Parameter::Lines => Bound::Lines,
         };
         let entry = |kernel, parameters: &[Parameter]| Entry {
             kernel,
             parameters: parameters.iter().map(bound).collect(),
             has_record: parameters.contains(&Parameter::PanicRecord),
+            has_lines: parameters.contains(&Parameter::Lines),
         };
         let accessed = |indices: &[u32], access| -> Vec<(Arc<Allocation>, Access)> {
             indices.iter().filter_map(allocation).map(|global| (global, access)).collect()

@@ -1,4 +1,5 @@
-//! Panic records: where a kernel on a device writes that it panicked.
+//! Panic records: where a kernel on a device writes that it panicked. The one who watches them also keeps
+//! the lines that the kernel prints.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,9 +9,10 @@ use crosscut_image::registration::PANIC_RECORD_SIZE;
 
 use crate::Error;
 use crate::context::Context;
+use crate::lines::Lines;
 use crate::memory::{Allocation, allocate};
 use crate::panic::{KernelPanic, Space};
-use crate::program::Loaded;
+use crate::program::{Entry, Loaded};
 
 /// Records of one allocation.
 const RECORDS_PER_BLOCK: usize = 64;
@@ -29,9 +31,11 @@ pub(crate) struct Record {
     pub(crate) offset: usize,
 }
 
-/// One launch's record, and what is needed to tell what it says.
+/// One launch's record, and what is needed to tell what it says; and the lines it prints, which are
+/// delivered when this is dropped.
 pub(crate) struct Watch {
-    record: Record,
+    record: Option<Record>,
+    lines: Option<Lines>,
     queue: Arc<dyn adapter::Queue>,
     context: Context,
     kernel: Arc<Loaded>,
@@ -71,7 +75,7 @@ impl Records {
     }
 }
 
-fn zero(
+pub(crate) fn zero(
     block: &Allocation,
     offset: usize,
     size: NonZeroUsize,
@@ -89,19 +93,38 @@ fn zero(
 }
 
 impl Watch {
-    pub(crate) fn new(
-        record: Record,
-        queue: Arc<dyn adapter::Queue>,
-        context: Context,
-        kernel: Arc<Loaded>,
+    /// For a launch of this form of a kernel; `None` if it neither panics nor prints.
+    pub(crate) fn begin(
+        context: &Context,
+        queue: &Arc<dyn adapter::Queue>,
+        kernel: &Arc<Loaded>,
+        entry: &Entry,
         space: Space,
-    ) -> Self {
-        Self { record, queue, context, kernel, space }
+    ) -> Result<Option<Self>, Error> {
+        if !entry.has_record && !entry.has_lines {
+            return Ok(None);
+        }
+        let lines = entry.has_lines.then(|| Lines::take(context, queue)).transpose()?;
+        let take = || context.inner().records.take(context, &**queue);
+        let record = entry.has_record.then(take).transpose()?;
+        Ok(Some(Self {
+            record,
+            lines,
+            queue: Arc::clone(queue),
+            context: context.clone(),
+            kernel: Arc::clone(kernel),
+            space,
+        }))
     }
 
     /// The record, as the kernel is given it.
-    pub(crate) fn record(&self) -> Record {
+    pub(crate) fn record(&self) -> Option<Record> {
         self.record.clone()
+    }
+
+    /// The memory for lines, as the kernel is given it.
+    pub(crate) fn lines(&self) -> Option<Arc<Allocation>> {
+        self.lines.as_ref().map(Lines::area)
     }
 
     /// Whether nothing panicked. The command has completed.
@@ -126,8 +149,8 @@ impl Watch {
     }
 
     fn words(&self) -> Result<[u64; 4], DriverError> {
-        let Record { block, offset } = &self.record;
         let mut words = [0u64; 4];
+        let Some(Record { block, offset }) = &self.record else { return Ok(words) };
         let target = words.as_mut_ptr().cast::<u8>();
         match block.memory().host_address() {
             Some(address) => {
@@ -150,10 +173,11 @@ impl Watch {
 impl Drop for Watch {
     /// Gives the record back, zeroed. The command has completed.
     fn drop(&mut self) {
-        let Record { block, offset } = &self.record;
+        let Some(record) = &self.record else { return };
+        let Record { block, offset } = record;
         // A record that cannot be zeroed is not used again.
         if self.is_clean() || zero(block, *offset, RECORD_SIZE, &*self.queue).is_ok() {
-            self.context.inner().records.give_back(self.record.clone());
+            self.context.inner().records.give_back(record.clone());
         }
     }
 }

@@ -16,10 +16,15 @@ fn every_hook_is_defined_under_its_name() {
         __crosscut_spec_constant __crosscut_scope_begin __crosscut_scope_end __crosscut_barrier
         __crosscut_sub_group_local_id __crosscut_sub_group_size __crosscut_sub_group_max_size
         __crosscut_sub_group_id __crosscut_sub_group_count __crosscut_sub_group_shuffle
-        __crosscut_sub_group_barrier
+        __crosscut_sub_group_barrier __crosscut_lines
     );
     assert_eq!(defined, names::FUNCTIONS);
     assert!(!crosscut_device::on_device());
+}
+
+#[test]
+fn kernels_and_the_runtime_agree_on_how_many_words_lines_have() {
+    assert_eq!(crosscut_device::print::WORDS, crosscut_image::registration::LINE_WORDS);
 }
 
 #[test]

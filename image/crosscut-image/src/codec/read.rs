@@ -15,6 +15,7 @@ pub(super) const PARAMETER_GLOBAL: u8 = 4;
 pub(super) const PARAMETER_PANIC_RECORD: u8 = 5;
 pub(super) const PARAMETER_LOCAL: u8 = 6;
 pub(super) const PARAMETER_SCRATCH: u8 = 7;
+pub(super) const PARAMETER_LINES: u8 = 8;
 
 /// The fewest bytes an element of each list takes, empty lists and texts inside it included. A count
 /// is checked against them before its list is allocated.
@@ -145,8 +146,9 @@ impl<'a> Reader<'a> {
                 Parameter::Global { index: value }
             }
             PARAMETER_PANIC_RECORD if value == 0 => Parameter::PanicRecord,
-            PARAMETER_PANIC_RECORD => {
-                let (what, expected) = ("a panic record's parameter", "not 0");
+            PARAMETER_LINES if value == 0 => Parameter::Lines,
+            PARAMETER_PANIC_RECORD | PARAMETER_LINES => {
+                let (what, expected) = ("the parameter of a record or of lines", "not 0");
                 return Err(DecodeError::Value { what, value: value.into(), expected, offset });
             }
             _ => return Err(unknown),

@@ -57,6 +57,7 @@ fn parameter(out: &mut Vec<u8>, parameter: &Parameter) {
         Parameter::Local { slot } => (super::read::PARAMETER_LOCAL, slot),
         Parameter::Scratch { bytes } => (super::read::PARAMETER_SCRATCH, bytes),
         Parameter::PanicRecord => (super::read::PARAMETER_PANIC_RECORD, 0),
+        Parameter::Lines => (super::read::PARAMETER_LINES, 0),
     };
     out.push(kind);
     number(out, &value);

@@ -78,6 +78,7 @@ struct Uses {
     /// The most bytes for each item of a group that a call asks for.
     scratch: Option<u32>,
     panics: bool,
+    prints: bool,
 }
 
 impl Uses {
@@ -100,6 +101,7 @@ impl Uses {
                     uses.locals.insert(slot);
                 }
                 (hooks::GROUP_SCRATCH, bytes) => uses.scratch = uses.scratch.max(bytes),
+                (hooks::LINES, _) => uses.prints = true,
                 _ if call.callee == PANIC_SITE => uses.panics = true,
                 _ => {}
             }
@@ -206,6 +208,9 @@ fn parameters(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) 
     if uses.panics {
         parameters.push(Parameter::PanicRecord);
     }
+    if uses.prints {
+        parameters.push(Parameter::Lines);
+    }
     parameters
 }
 
@@ -219,6 +224,7 @@ fn value(parameter: Parameter) -> String {
         Parameter::Scratch { .. } => "%cc.scratch.local".into(),
         Parameter::Global { index } => format!("%cc.global.{index}.global"),
         Parameter::PanicRecord => "%cc.panic".into(),
+        Parameter::Lines => "%cc.lines.global".into(),
     }
 }
 
@@ -227,9 +233,10 @@ fn kind(parameter: Parameter) -> &'static str {
     match parameter {
         Parameter::Captures { .. } | Parameter::Length { .. } => "i64",
         Parameter::Local { .. } | Parameter::Scratch { .. } => "ptr addrspace(3)",
-        Parameter::Address { .. } | Parameter::Global { .. } | Parameter::PanicRecord => {
-            "ptr addrspace(1)"
-        }
+        Parameter::Address { .. }
+        | Parameter::Global { .. }
+        | Parameter::PanicRecord
+        | Parameter::Lines => "ptr addrspace(1)",
     }
 }
 
@@ -241,7 +248,7 @@ fn declarations(parameters: &[Parameter], uses: &Uses) -> String {
         .map(|&parameter| {
             let attributes = match parameter {
                 Parameter::Address { slot } if uses.addresses[&slot] => " noalias readonly",
-                Parameter::Address { .. } | Parameter::PanicRecord => " noalias",
+                Parameter::Address { .. } | Parameter::PanicRecord | Parameter::Lines => " noalias",
                 _ => "",
             };
             format!("{}{attributes} {}", kind(parameter), value(parameter))
@@ -266,7 +273,8 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
         }
     }
     let casts = uses.addresses.keys().map(|slot| format!("%cc.argument.{slot}"));
-    for name in casts.chain(globals.iter().map(|(index, _)| format!("%cc.global.{index}"))) {
+    let casts = casts.chain(globals.iter().map(|(index, _)| format!("%cc.global.{index}")));
+    for name in casts.chain(uses.prints.then(|| "%cc.lines".to_owned())) {
         lines.push(format!("  {name} = addrspacecast ptr addrspace(1) {name}.global to ptr"));
     }
     let locals = uses.locals.iter().map(|slot| format!("%cc.local.{slot}"));
@@ -311,6 +319,9 @@ fn rewrite(line: &str, dimensions: u8, globals: &[(u32, &str)]) -> Option<String
                 return Some(format!(
                     "  {result} = getelementptr i8, ptr %cc.local.{number}, i64 0"
                 ));
+            }
+            hooks::LINES => {
+                return Some(format!("  {result} = getelementptr i8, ptr %cc.lines, i64 0"));
             }
             hooks::GROUP_SCRATCH => {
                 return Some(format!("  {result} = getelementptr i8, ptr %cc.scratch, i64 0"));

@@ -54,6 +54,7 @@ const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::SUB_GROUP_MAX_SIZE, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
     (hooks::SUB_GROUP_ID, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
     (hooks::SUB_GROUP_COUNT, "declare noundef i32 @{}() nounwind willreturn memory(none)"),
+    (hooks::LINES, "declare noundef nonnull align 8 ptr @{}() nounwind willreturn memory(none)"),
     // Not a function of its operands: where it stands decides who takes part.
     (
         hooks::SUB_GROUP_SHUFFLE,

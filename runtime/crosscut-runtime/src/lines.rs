@@ -1,0 +1,123 @@
+//! Lines that kernels print: where a device writes them, and how they come to standard output.
+//!
+//! A launch whose kernel prints has an area of its own, which the kernel's items fill side by side. What
+//! is in it is printed once the launch is known to have completed, at the latest when it is waited for.
+//! The area is bounded: lines without room are counted, and said to be missing.
+
+mod text;
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crosscut_adapter_api::{self as adapter, DriverError, MemoryKind};
+use crosscut_image::registration::LINE_WORDS;
+
+use crate::Error;
+use crate::context::Context;
+use crate::memory::{Allocation, allocate};
+use crate::record::zero;
+
+pub use text::LineValue;
+
+/// The words before the first line.
+const HEADER: usize = 2;
+const AREA_WORDS: usize = HEADER + LINE_WORDS as usize;
+const AREA_SIZE: NonZeroUsize = NonZeroUsize::new(4 * AREA_WORDS).unwrap();
+
+/// The areas of a context that no launch has: all zero.
+#[derive(Default)]
+pub(crate) struct Areas(Mutex<Vec<Arc<Allocation>>>);
+
+/// One launch's area. What is in it is printed when this is dropped, which is after the launch.
+pub(crate) struct Lines {
+    area: Arc<Allocation>,
+    queue: Arc<dyn adapter::Queue>,
+    context: Context,
+}
+
+impl Lines {
+    /// A zeroed area; `queue` is one of the context's.
+    pub(crate) fn take(context: &Context, queue: &Arc<dyn adapter::Queue>) -> Result<Self, Error> {
+        let free = free(context).pop();
+        let area = match free {
+            Some(area) => area,
+            None => {
+                let area = allocate(context, MemoryKind::HostVisible, AREA_SIZE, 64)?;
+                zero(&area, 0, AREA_SIZE, &**queue).map_err(|error| {
+                    Error::driver("preparing room for lines that kernels print", error)
+                })?;
+                area
+            }
+        };
+        Ok(Self { area, queue: Arc::clone(queue), context: context.clone() })
+    }
+
+    /// The area, as the kernel is given it.
+    pub(crate) fn area(&self) -> Arc<Allocation> {
+        Arc::clone(&self.area)
+    }
+
+    /// The first `count` words.
+    fn words(&self, count: usize) -> Result<Vec<u32>, DriverError> {
+        let mut words = vec![0u32; count];
+        let Some(size) = NonZeroUsize::new(4 * count) else { return Ok(words) };
+        match self.area.memory().host_address() {
+            Some(address) => {
+                let source = address.as_ptr().cast::<u32>();
+                for (at, word) in words.iter_mut().enumerate() {
+                    // SAFETY: inside the area, which is aligned; the device, done by now, wrote it behind
+                    // the compiler's back, hence volatile.
+                    *word = unsafe { source.wrapping_add(at).read_volatile() };
+                }
+            }
+            None => {
+                let target = words.as_mut_ptr().cast::<u8>();
+                // SAFETY: `words` and the area stay until the wait has returned.
+                let event = unsafe { self.queue.read(self.area.memory(), 0, target, size, &[]) };
+                event?.wait()?;
+            }
+        }
+        Ok(words)
+    }
+
+    /// Prints what there is, and leaves zeros.
+    fn deliver(&self) -> Result<(), DriverError> {
+        let header = self.words(HEADER)?;
+        if header == [0, 0] {
+            return Ok(());
+        }
+        let used = HEADER + (header[0] as usize).min(LINE_WORDS as usize);
+        let words = self.words(used)?;
+        let size = NonZeroUsize::MIN.saturating_add(4 * used - 1);
+        zero(&self.area, 0, size, &*self.queue)?;
+        write(&text::lines(&words[HEADER..], header[1]));
+        Ok(())
+    }
+}
+
+fn free(context: &Context) -> std::sync::MutexGuard<'_, Vec<Arc<Allocation>>> {
+    context.inner().areas.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        match self.deliver() {
+            Ok(()) => free(&self.context).push(Arc::clone(&self.area)),
+            // An area that cannot be zeroed is not used again.
+            Err(error) => log::warn!("lines that a kernel printed are lost: {error:?}"),
+        }
+    }
+}
+
+/// Prints a line for native code: the same text as for a device.
+pub fn print_line(text: &str, values: &[LineValue]) {
+    let mut line = text::format(text, values);
+    line.push('\n');
+    write(&line);
+}
+
+/// All at once: other threads print, too.
+#[allow(clippy::print_stdout, reason = "these are the program's own lines, not the runtime's")]
+fn write(lines: &str) {
+    print!("{lines}");
+}

@@ -1,0 +1,142 @@
+//! Lines that kernels print, on every device: this test runs itself, and looks at what came out.
+
+use std::process::Command;
+
+use crosscut::prelude::*;
+use crosscut::{Result, device_println};
+use crosscut_language::targets;
+
+/// Which of the programs below this process is, and on which device.
+const PROGRAM: &str = "CROSSCUT_LINES_PROGRAM";
+const TARGET: &str = "CROSSCUT_LINES_TARGET";
+
+fn every_kind_of_value(queue: &Queue) -> Result<()> {
+    let x = queue.upload(&[1.5f32, -0.25])?;
+    let event = queue.parallel_for(2, &x, |i, x| {
+        device_println!("item {} has {:>8.3}|{:?}", i, x[i], x[i]);
+        device_println!("{} {:#06x} {} {:?} {}", i == 1, 255u8, 'ß', 'q', -3i16);
+        device_println!("{} {} {} {:e}", u64::MAX, i64::MIN, isize::MAX, 1e300f64);
+        device_println!("{{}}");
+    })?;
+    event.wait()
+}
+
+fn more_than_there_is_room_for(queue: &Queue) -> Result<()> {
+    queue.parallel_for(20_000, (), |i, ()| device_println!("line {}", i))?.wait()?;
+    queue.single_task((), |()| device_println!("the last"))?.wait()
+}
+
+fn a_panic_after_a_line(queue: &Queue) -> Result<()> {
+    let event = queue.parallel_for(1, (), |i, ()| {
+        device_println!("before");
+        assert!(i > 0, "too small");
+        device_println!("after");
+    })?;
+    let told = event.wait().is_err();
+    queue.single_task((), move |()| device_println!("told: {}", told))?.wait()
+}
+
+fn groups_and_launches(queue: &Queue) -> Result<()> {
+    for round in 0..3u32 {
+        queue.parallel_for(NdRange::new(4, 2), (), move |item, ()| {
+            let sum = item.work_group().reduce(item.global() as u32, |a, b| a + b);
+            if item.local() == 0 {
+                device_println!("round {} group {} sum {}", round, item.group(), sum);
+            }
+        })?;
+    }
+    queue.wait()
+}
+
+#[test]
+fn program() {
+    let (Ok(program), Ok(target)) = (std::env::var(PROGRAM), std::env::var(TARGET)) else { return };
+    let queue = &targets()[target.parse::<usize>().unwrap()].queue;
+    match program.as_str() {
+        "values" => every_kind_of_value(queue),
+        "room" => more_than_there_is_room_for(queue),
+        "panic" => a_panic_after_a_line(queue),
+        _ => groups_and_launches(queue),
+    }
+    .unwrap();
+}
+
+/// The lines of a program on each device.
+fn run(program: &str) -> Vec<Vec<String>> {
+    let run_on = |target: usize| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "program", "--nocapture", "--test-threads=1"])
+            .env(PROGRAM, program)
+            .env(TARGET, target.to_string())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = String::from_utf8(output.stdout).unwrap();
+        // What the harness itself says stands around it, before the first line even in the same line.
+        let lines = output.lines().map(|line| line.trim_start_matches("test program ... "));
+        let of_harness = |line: &&str| {
+            !line.is_empty() && !line.starts_with("running ") && !line.starts_with("test result")
+        };
+        lines.filter(of_harness).filter(|line| *line != "ok").map(str::to_owned).collect()
+    };
+    (0..targets().len()).map(run_on).collect()
+}
+
+#[test]
+fn values_of_every_kind_arrive_and_lines_of_an_item_are_in_order() {
+    for lines in run("values") {
+        let of = |i: usize, x: f32| {
+            [
+                format!("item {} has {:>8.3}|{:?}", i, x, x),
+                format!("{} {:#06x} {} {:?} {}", i == 1, 255u8, 'ß', 'q', -3i16),
+                format!("{} {} {} {:e}", u64::MAX, i64::MIN, isize::MAX, 1e300f64),
+                "{}".to_owned(),
+            ]
+        };
+        let mut places = [0, 0];
+        let expected = [of(0, 1.5), of(1, -0.25)];
+        assert_eq!(lines.len(), 8, "{lines:?}");
+        // Items may print side by side.
+        for line in &lines {
+            let next = (0..2).find(|&i| expected[i].get(places[i]) == Some(line));
+            places[next.unwrap_or_else(|| panic!("{line} among {lines:?}"))] += 1;
+        }
+    }
+}
+
+#[test]
+fn lines_without_room_are_counted() {
+    for (target, lines) in run("room").into_iter().enumerate() {
+        assert_eq!(lines.last().unwrap(), "the last");
+        let printed = lines.iter().filter(|line| line.starts_with("line ")).count();
+        let Some(more) = lines.iter().find(|line| line.starts_with("... and ")) else {
+            assert_eq!((target, printed), (0, 20_000), "only the host has room for all");
+            continue;
+        };
+        let lost: usize = more.split(' ').nth(2).unwrap().parse().unwrap();
+        assert_eq!(printed + lost, 20_000, "{more}");
+        assert!(printed > 5_000, "{printed}");
+    }
+}
+
+#[test]
+fn a_panic_does_not_take_the_lines_before_it() {
+    for lines in run("panic") {
+        assert_eq!(lines, ["before", "told: true"]);
+    }
+}
+
+#[test]
+fn kernels_with_barriers_print_and_launches_keep_their_order() {
+    for mut lines in run("groups") {
+        assert_eq!(lines.len(), 6, "{lines:?}");
+        for pair in lines.chunks_mut(2) {
+            pair.sort();
+        }
+        let expected: Vec<String> = (0..3)
+            .flat_map(|round| [(round, 0, 1), (round, 1, 5)])
+            .map(|(round, group, sum)| format!("round {round} group {group} sum {sum}"))
+            .collect();
+        assert_eq!(lines, expected);
+    }
+}
