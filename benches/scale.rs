@@ -1,0 +1,161 @@
+//! Programs with many device globals: how long they take from start to the first result.
+//!
+//! The programs are written and built here, next to other things that cargo builds. Run without
+//! `--bench` (as `cargo test --benches` does) nothing happens: building them takes a minute.
+#![allow(clippy::print_stdout, reason = "a table for people is its result")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// How many globals the programs have.
+const FEW: usize = 1_000;
+const MANY: usize = 10_000;
+/// How many of them a kernel reads.
+const PER_KERNEL: usize = 50;
+/// What the many may take in terms of the few: in proportion, or less.
+const TARGET: f64 = (MANY / FEW) as f64;
+/// What all of them may add to a start on the host CPU, in seconds.
+const HOST_LIMIT: f64 = 2e-3;
+/// How often each program is started; the fastest counts.
+const STARTS: usize = 30;
+/// A compiler that takes more memory than this, in KiB, is ended before the machine suffers.
+const MOST_MEMORY: usize = 12 << 20;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (flags, wanted): (Vec<_>, Vec<_>) =
+        arguments.iter().partition(|argument| argument.starts_with('-'));
+    let wanted = wanted.is_empty() || wanted.iter().any(|part| NAME.contains(part.as_str()));
+    if !wanted || !flags.iter().any(|flag| *flag == "--bench") {
+        return Ok(());
+    }
+    let programs = [build(FEW)?, build(MANY)?];
+    println!();
+    println!(
+        "{:<14} {:<7} {:>10}  {:<12} {:>10} {:>7} {:>7}",
+        "case", "device", "10000", "peer", "time", "ratio", "target"
+    );
+    for device in ["host", "opencl"] {
+        compare(device, &programs)?;
+    }
+    Ok(())
+}
+
+const NAME: &str = "10k globals";
+
+/// Starts both programs in turns and prints a line.
+fn compare(device: &str, programs: &[PathBuf; 2]) -> Result<()> {
+    // The first start builds and caches the kernel. A machine without that device has no line.
+    for (program, count) in programs.iter().zip([FEW, MANY]) {
+        if start(program, device, count).is_err() {
+            println!("{NAME:<14} {device:<7} left out: no such device, or no image for it");
+            return Ok(());
+        }
+    }
+    let mut fastest = [f64::INFINITY; 2];
+    for _ in 0..STARTS {
+        for ((program, count), fastest) in programs.iter().zip([FEW, MANY]).zip(&mut fastest) {
+            *fastest = fastest.min(start(program, device, count)?.as_secs_f64());
+        }
+    }
+    let [few, many] = fastest;
+    let ratio = many / few;
+    let within = ratio <= TARGET && (device != "host" || many - few <= HOST_LIMIT);
+    println!(
+        "{NAME:<14} {device:<7} {:>7.2} ms  {:<12} {:>7.2} ms {ratio:>7.3} {TARGET:>7}  {}",
+        many * 1e3,
+        "1000 globals",
+        few * 1e3,
+        if within { "ok" } else { "missed" },
+    );
+    Ok(())
+}
+
+/// Runs a program to its end, and checks what it computed.
+fn start(program: &Path, device: &str, count: usize) -> Result<Duration> {
+    let last = count / PER_KERNEL - 1;
+    let started = Instant::now();
+    let output =
+        Command::new(program).arg(last.to_string()).env("CROSSCUT_DEVICE", device).output()?;
+    let taken = started.elapsed();
+    let expected: usize = (last * PER_KERNEL..count).sum();
+    match String::from_utf8_lossy(&output.stdout).trim() == expected.to_string() {
+        true => Ok(taken),
+        false => Err(String::from_utf8_lossy(&output.stderr).into()),
+    }
+}
+
+/// Builds a program with so many globals, as this one was built: with device images or without.
+fn build(count: usize) -> Result<PathBuf> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no repository")?;
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (folder, target) = (place.join(format!("globals-{count}")), place.join("globals-target"));
+    fs::create_dir_all(folder.join("src"))?;
+    fs::write(folder.join("src/main.rs"), source(count)?)?;
+    fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    fs::write(
+        folder.join("Cargo.toml"),
+        format!(
+            "[package]\nname = \"globals-{count}\"\nedition = \"2024\"\n\n[workspace]\n\n\
+             [dependencies]\ncrosscut = {{ path = {:?} }}\n",
+            repository.join("api/crosscut")
+        ),
+    )?;
+    println!("building a program with {count} device globals");
+    // The repository's alias makes `cargo crosscut` of it.
+    let limited = format!("ulimit -v {}; exec \"$@\"", MOST_MEMORY);
+    let status = Command::new("sh")
+        .args(["-c", &limited, "sh", env!("CARGO"), "crosscut", "build", "--quiet", "--release"])
+        .arg("--manifest-path")
+        .arg(folder.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .env_remove("RUSTC_WRAPPER")
+        .current_dir(repository)
+        .status()?;
+    if !status.success() {
+        return Err(format!("a program with {count} device globals does not build").into());
+    }
+    Ok(target.join(format!("crosscut/release/globals-{count}")))
+}
+
+/// A program with `count` globals and kernels that add up some of them; its argument says which one.
+fn source(count: usize) -> Result<String> {
+    let mut text = String::from("use crosscut::prelude::*;\n");
+    for number in 0..count {
+        writeln!(text, "static G{number}: DeviceGlobal<u32> = DeviceGlobal::new({number});")?;
+    }
+    let kernels = count / PER_KERNEL;
+    for kernel in 0..kernels {
+        let globals = kernel * PER_KERNEL..(kernel + 1) * PER_KERNEL;
+        let sum: Vec<String> = globals.map(|number| format!("G{number}.get()")).collect();
+        writeln!(
+            text,
+            "fn k{kernel}(queue: &Queue, y: &mut Buffer<u32>) -> crosscut::Result<Event> {{\n    \
+             queue.for_each(y, (), |_, y, ()| *y = {})\n}}",
+            sum.join(" + ")
+        )?;
+    }
+    let names: Vec<String> = (0..kernels).map(|kernel| format!("k{kernel}")).collect();
+    write!(
+        text,
+        "type Run = fn(&Queue, &mut Buffer<u32>) -> crosscut::Result<Event>;
+const KERNELS: &[Run] = &[{}];
+fn main() -> crosscut::Result<()> {{
+    let which: usize = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    let queue = Queue::new()?;
+    let mut y = queue.zeroed::<u32>(1)?;
+    KERNELS[which](&queue, &mut y)?;
+    println!(\"{{}}\", queue.download(&y)?[0]);
+    Ok(())
+}}
+",
+        names.join(", ")
+    )?;
+    Ok(text)
+}
