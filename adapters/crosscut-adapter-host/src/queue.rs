@@ -159,7 +159,11 @@ impl NativeQueue for HostQueue {
         launch: &NativeLaunch<'_>,
         after: &[&dyn Event],
     ) -> Result<NativeOutcome, DriverError> {
-        let timing = self.begin(after)?;
+        // The runtime has waited for the queue's turn. It would be too late here, where it holds the
+        // globals: what the queue waits for may need them.
+        let submitted = self.profiling.then(now);
+        wait_all(after)?;
+        let timing = Timing(submitted.map(|submitted| (submitted, now())));
         // SAFETY: the caller's promise is passed on unchanged.
         let outcome = unsafe { pool::run(&self.workers, entry, launch) };
         Ok((timing.done(), outcome))

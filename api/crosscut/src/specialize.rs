@@ -1,5 +1,6 @@
 //! Values of specialization constants, for launches and bundles.
 
+use std::any::TypeId;
 use std::mem::MaybeUninit;
 
 use crosscut_device::{SpecConstant, SpecValue};
@@ -18,5 +19,5 @@ pub(crate) fn set<T: SpecValue>(
     // SAFETY: these are the bytes of the value, which has no padding: all were written.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), size_of::<T>()) };
     // SAFETY: a static of a constant of this type, and the bytes of a value of it.
-    unsafe { values.set(constant.address(), bytes) };
+    unsafe { values.set(constant.address(), TypeId::of::<T>(), bytes) };
 }

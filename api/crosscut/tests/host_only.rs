@@ -144,3 +144,27 @@ fn threads_may_share_everything() {
     shared::<crosscut::Error>();
     shared::<DeviceGlobal<[AtomicU32; 3]>>();
 }
+
+#[test]
+fn a_task_that_writes_a_global_is_not_held_up_by_kernels_that_wait_for_it() -> Result<()> {
+    static LEVEL: DeviceGlobal<u32> = DeviceGlobal::zeroed();
+    let queue = host();
+    let other: &'static Queue = Box::leak(Box::new(host()));
+    for round in 0..200 {
+        std::thread::scope(|scope| {
+            let kernels = scope.spawn(|| -> Result<()> {
+                for _ in 0..20 {
+                    queue.parallel_for(1, (), |_, ()| ())?;
+                }
+                Ok(())
+            });
+            queue.host_task(move || {
+                other.write(&LEVEL, &round).unwrap();
+            })?;
+            kernels.join().unwrap()
+        })?;
+        queue.wait()?;
+        assert_eq!(queue.read(&LEVEL)?, round);
+    }
+    Ok(())
+}

@@ -7,7 +7,7 @@ use core::sync::atomic::{Ordering, fence};
 use crate::{device_barrier, hooks, on_device};
 
 /// The index of an item or a group: `usize` or `[usize; D]` with `D` of 1 to 3, the last one fastest.
-pub trait Index: Copy + 'static {
+pub trait Index: sealed::Sealed + Copy + 'static {
     /// How many numbers it has.
     const DIMENSIONS: u8;
 
@@ -18,6 +18,13 @@ pub trait Index: Copy + 'static {
     /// Its numbers, and `filler` beyond its dimensions.
     #[doc(hidden)]
     fn numbers(self, filler: usize) -> [usize; 3];
+}
+
+/// What code relies on for memory's sake nobody else may claim.
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for usize {}
+    impl<const D: usize> Sealed for [usize; D] {}
 }
 
 impl Index for usize {
@@ -125,10 +132,13 @@ pub struct NdItem<'k, I> {
 
 impl<I: Index> NdItem<'_, I> {
     /// The item that this device code runs for.
+    ///
+    /// # Safety
+    /// This is device code: on the host such an item has no group, and no memory of one.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
-    pub fn on_device() -> Self {
+    pub unsafe fn on_device() -> Self {
         Self { host: Members::ON_A_DEVICE, index: PhantomData, kernel: PhantomData }
     }
 
@@ -216,6 +226,10 @@ impl<I: Index> NdItem<'_, I> {
 
     /// Waits until every item of the work-group has come here. What any of them wrote before, all see
     /// afterwards.
+    ///
+    /// On the host CPU the items of a group take turns on one thread, each on a stack of its own. Do
+    /// not wait inside of something that belongs to the thread for the time of a call, such as a
+    /// thread local of the crate `scoped_tls`: the items do not leave it in the order they came.
     #[inline(always)]
     #[track_caller]
     pub fn barrier(&self) {

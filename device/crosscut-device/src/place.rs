@@ -4,6 +4,7 @@
 //! One byte per thread decides, so that a global or a constant read in a hot loop of the default
 //! context costs no call. The runtime's native kernels enter a [`Place`] for as long as they run.
 
+use core::any::TypeId;
 use core::cell::Cell;
 use core::marker::PhantomData;
 
@@ -26,9 +27,9 @@ pub enum Place {
     },
 }
 
-/// What a launch gives to one specialization constant: the address of the constant's static, and its
-/// value, aligned to nothing. All others have their defaults.
-pub type Setting = (*const u8, *const u8);
+/// What a launch gives to one specialization constant: the address of the constant's static, its type,
+/// and its value, aligned to nothing. All others have their defaults.
+pub type Setting = (*const u8, TypeId, *const u8);
 
 const OUTSIDE: u8 = 0;
 /// Globals are the statics and no constant is set.
@@ -78,7 +79,7 @@ pub unsafe fn enter(place: Place) -> Entered {
 ///
 /// # Safety
 /// As [`enter`]; and `settings`, and the value that each holds, stay there for as long as the result
-/// lives: a value of the type of its constant.
+/// lives: a value of the type that is said.
 #[inline]
 #[must_use = "dropping it leaves the place at once"]
 pub unsafe fn enter_with(place: Place, settings: &[Setting]) -> Entered {
@@ -153,17 +154,18 @@ fn ask(storage: *const u8, size: usize, align: usize, properties: u64) -> *const
 /// for its default.
 #[inline(always)]
 #[track_caller]
-pub(crate) fn host_setting(constant: *const u8) -> Option<*const u8> {
-    if in_statics() { None } else { look_up(constant) }
+pub(crate) fn host_setting(constant: *const u8, kind: TypeId) -> Option<*const u8> {
+    if in_statics() { None } else { look_up(constant, kind) }
 }
 
 #[inline(never)]
 #[track_caller]
-fn look_up(constant: *const u8) -> Option<*const u8> {
+fn look_up(constant: *const u8, kind: TypeId) -> Option<*const u8> {
     if !inside_kernel() {
         panic!("a specialization constant is read outside a kernel: use CONSTANT.default_value()")
     }
     // SAFETY: whoever entered the place keeps the settings there.
     let settings = unsafe { &*SETTINGS.get() };
-    settings.iter().find(|setting| setting.0 == constant).map(|setting| setting.1)
+    let set = |setting: &&Setting| setting.0 == constant && setting.1 == kind;
+    settings.iter().find(set).map(|setting| setting.2)
 }

@@ -1,5 +1,6 @@
 //! Specialization constants: constants of kernels that each launch may set.
 
+use core::any::TypeId;
 use core::fmt;
 use core::mem::MaybeUninit;
 
@@ -20,6 +21,13 @@ use crate::{DeviceCopy, hooks, on_device, place};
 pub struct SpecConstant<T: SpecValue> {
     // First, and alone: the address of the static is that of the value, and the constant's identity.
     default: T,
+}
+
+impl<T: SpecValue> Drop for SpecConstant<T> {
+    /// Does nothing, and by being there keeps constants out of `const`: of a value that needs to be
+    /// dropped, `&CONSTANT` is no `&'static`. A `const` has no address of its own, and two of them
+    /// could have the same.
+    fn drop(&mut self) {}
 }
 
 /// What a specialization constant may hold: `bool`, and all that is [`DeviceCopy`].
@@ -48,6 +56,8 @@ impl<T: SpecValue> SpecConstant<T> {
     #[must_use]
     pub const fn new(default: T) -> Self {
         const { assert!(size_of::<T>() <= Self::LARGEST, "a specialization constant this large") };
+        // Its address is what it is known by: no other may have the same.
+        const { assert!(size_of::<T>() > 0, "a specialization constant without a value") };
         Self { default }
     }
 
@@ -68,9 +78,9 @@ impl<T: SpecValue> SpecConstant<T> {
         if on_device() {
             return self.on_device();
         }
-        match place::host_setting(self.address()) {
+        match place::host_setting(self.address(), TypeId::of::<T>()) {
             None => self.default,
-            // SAFETY: whoever entered the place promised a value of this constant's type there.
+            // SAFETY: whoever entered the place promised a value of that type there.
             Some(value) => unsafe { value.cast::<T>().read_unaligned() },
         }
     }
@@ -165,6 +175,8 @@ impl<T: SpecValue + fmt::Debug> fmt::Debug for SpecConstant<T> {
 
 #[cfg(test)]
 mod tests {
+    use core::any::TypeId;
+
     use super::SpecConstant;
     use crate::place::{Place, enter, enter_with};
 
@@ -179,10 +191,18 @@ mod tests {
             assert_eq!((TILE.get(), FLAG.get()), (16, false));
         }
         let value = 32u32.to_ne_bytes();
-        let settings = [(TILE.address(), value.as_ptr())];
+        let settings = [(TILE.address(), TypeId::of::<u32>(), value.as_ptr())];
         // SAFETY: as above, and the value is a `u32` for a constant of that type.
         let _inside = unsafe { enter_with(Place::Statics, &settings) };
         assert_eq!((TILE.get(), FLAG.get()), (32, false));
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_no_value_of_the_constant() {
+        let settings = [(FLAG.address(), TypeId::of::<u8>(), [2u8].as_ptr())];
+        // SAFETY: as above, and the value is a `u8`, as is said.
+        let _inside = unsafe { enter_with(Place::Statics, &settings) };
+        assert!(!FLAG.get());
     }
 
     #[test]

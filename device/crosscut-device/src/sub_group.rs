@@ -234,14 +234,21 @@ impl<I: Index> SubGroup<'_, '_, I> {
             return value;
         }
         let first = self.first();
-        let mut folded = slots.get(first);
-        let mut at = 1;
+        let mut values = [value; HOST_SUB_GROUP];
+        let mut at = 0;
         while at <= last {
-            folded = combine(folded, slots.get(first + at));
+            values[at] = slots.get(first + at);
             at += 1;
         }
-        // Nobody may change what others still read.
+        // Nobody may change what others still read. What is the user's comes after that: it may
+        // panic, and this item would be gone with its value.
         self.wait(3);
+        let mut folded = values[0];
+        let mut at = 1;
+        while at <= last {
+            folded = combine(folded, values[at]);
+            at += 1;
+        }
         folded
     }
 

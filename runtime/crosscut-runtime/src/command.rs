@@ -7,7 +7,7 @@ use crosscut_adapter_api::{self as adapter, EventState, EventTimes};
 use crate::Error;
 use crate::notice::Notice;
 use crate::record::Watch;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 
 /// Where a command was submitted.
@@ -35,6 +35,8 @@ pub(crate) struct Command {
     pub(crate) notice: Notice,
     /// Whether it has completed and its event has been told: then no driver need be asked again.
     settled: AtomicBool,
+    /// How many events of it there are.
+    pub(crate) events: AtomicUsize,
 }
 
 /// What is to be told about a command once it has completed.
@@ -62,6 +64,7 @@ impl Command {
             outcome: Mutex::new(outcome),
             notice: Notice::default(),
             settled: AtomicBool::new(false),
+            events: AtomicUsize::new(0),
         })
     }
 
@@ -154,6 +157,17 @@ impl Command {
         };
         *outcome = Outcome::Told(error.clone());
         Err(error)
+    }
+
+    /// The panic of a command that has completed, if nobody has been told. Whoever asks later is told
+    /// nevertheless.
+    pub(crate) fn untold(&self) -> Option<Error> {
+        self.tell().err().inspect(|error| *self.outcome() = Outcome::Failed(error.clone()))
+    }
+
+    /// Whether somebody has an event of it, and may ask.
+    pub(crate) fn has_events(&self) -> bool {
+        self.events.load(Ordering::Relaxed) != 0
     }
 
     /// Whether it has completed and there is nothing that a queue would tell. Tells nothing.

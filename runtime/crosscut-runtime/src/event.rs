@@ -12,6 +12,7 @@ pub use crosscut_adapter_api::EventState;
 
 use crate::Error;
 use crate::command::Command;
+use crate::sync::atomic::Ordering;
 
 /// The completion of a command, or of several. Dropping it does not cancel anything. The default one
 /// is that of a command that had nothing to do.
@@ -25,8 +26,30 @@ enum Commands {
     /// It had nothing to do, or was done before its event was made.
     #[default]
     None,
-    One(Arc<Command>),
-    Many(Arc<[Arc<Command>]>),
+    One(Asked),
+    Many(Arc<[Asked]>),
+}
+
+/// A command that somebody can ask about. The command knows how many there are.
+struct Asked(Arc<Command>);
+
+impl Asked {
+    fn new(command: Arc<Command>) -> Self {
+        command.events.fetch_add(1, Ordering::Relaxed);
+        Self(command)
+    }
+}
+
+impl Clone for Asked {
+    fn clone(&self) -> Self {
+        Self::new(Arc::clone(&self.0))
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.0.events.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// When a command was submitted, started and ended, by a clock of its device.
@@ -59,7 +82,7 @@ impl EventTimes {
 
 impl Event {
     pub(crate) fn of(command: Arc<Command>) -> Self {
-        Self(Commands::One(command))
+        Self(Commands::One(Asked::new(command)))
     }
 
     pub(crate) fn nothing() -> Self {
@@ -69,9 +92,9 @@ impl Event {
     /// One event for all of them: complete when they are.
     #[must_use]
     pub fn all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        let mut commands: Vec<Arc<Command>> = Vec::new();
+        let mut commands: Vec<Asked> = Vec::new();
         for event in events {
-            commands.extend(event.commands().iter().cloned());
+            commands.extend(event.asked().iter().cloned());
         }
         Self(match commands.len() {
             0 => Commands::None,
@@ -80,7 +103,7 @@ impl Event {
         })
     }
 
-    fn commands(&self) -> &[Arc<Command>] {
+    fn asked(&self) -> &[Asked] {
         match &self.0 {
             Commands::None => &[],
             Commands::One(command) => std::slice::from_ref(command),
@@ -88,9 +111,13 @@ impl Event {
         }
     }
 
+    fn commands(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
+        self.asked().iter().map(|asked| &asked.0)
+    }
+
     /// The commands, but for those known to have completed.
     pub(crate) fn unsettled(&self) -> impl Iterator<Item = &Arc<Command>> {
-        self.commands().iter().filter(|command| !command.is_settled())
+        self.commands().filter(|command| !command.is_settled())
     }
 
     /// Blocks until the command has completed.
@@ -102,7 +129,7 @@ impl Event {
     pub fn wait(&self) -> Result<(), Error> {
         match &self.0 {
             Commands::None => Ok(()),
-            Commands::One(command) => command.wait(),
+            Commands::One(asked) => asked.0.wait(),
             Commands::Many(_) => self.wait_for_many(),
         }
     }
@@ -113,7 +140,7 @@ impl Event {
             // It is told below.
             let _ = command.event.wait();
         }
-        self.commands().iter().try_for_each(|command| command.wait())
+        self.commands().try_for_each(|command| command.wait())
     }
 
     /// Blocks until all of them have completed.

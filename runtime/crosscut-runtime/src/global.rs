@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::direct::kind_near_host;
 use crate::memory::{Allocation, allocate};
 use crate::registry;
+use crate::specialization::Setting;
 
 /// From this size on it pays to look whether the initial bytes are all zero: filling is faster than
 /// copying.
@@ -365,7 +366,7 @@ pub struct NativeScope<'a> {
     /// Statics that this launch holds exclusively.
     pub(crate) exclusives: &'a [*const u8],
     /// The specialization constants that this launch sets, and where their values are.
-    pub(crate) settings: &'a [(*const u8, *const u8)],
+    pub(crate) settings: &'a [Setting],
 }
 
 // SAFETY: the addresses are only compared, and the values are only read.
@@ -381,7 +382,7 @@ impl NativeScope<'_> {
     /// The specialization constants that this launch sets: the address of each one's static, and that of
     /// its value.
     #[must_use]
-    pub fn settings(&self) -> &[(*const u8, *const u8)] {
+    pub fn settings(&self) -> &[Setting] {
         self.settings
     }
 

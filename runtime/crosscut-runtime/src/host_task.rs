@@ -143,16 +143,25 @@ impl Waiting {
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(ready) = ready else { return };
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(error) = failure {
-            return ready.promise.keep(Err(error));
-        }
-        // Another thread's, because this one may be the driver's. Where there is none the promise is
-        // dropped with the job, and the event fails.
-        let _ = worker::run(Box::new(move || ready.run()));
+        // Another thread's, because this one may be the driver's: not even what the task has captured
+        // may be dropped here, because that may wait. Where there is none the promise is dropped with
+        // the job, and the event fails.
+        let _ = worker::run(Box::new(move || match failure {
+            Some(error) => ready.give_up(error),
+            None => ready.run(),
+        }));
     }
 }
 
 impl Ready {
+    /// What it waited for failed.
+    fn give_up(self, error: DriverError) {
+        self.promise.keep(Err(error));
+        let task = AssertUnwindSafe(self.task);
+        // What it captured is the user's, and may panic when it goes.
+        let _ = catch_unwind(move || drop(task));
+    }
+
     fn run(self) {
         let Self { task, promise, command, queue } = self;
         INSIDE.set(Some(queue));

@@ -185,7 +185,7 @@ impl Queue {
         let mut places = self.places(bindings, &kernel)?;
         let detours = self.make_detours(bindings, &mut places)?;
         // From here on the watch gives back what it took, whatever happens.
-        let watch = Watch::begin(context, &self.adapter, &kernel, entry, space)?;
+        let watch = Watch::begin(context, &kernel, entry, space)?;
         let record = watch.as_ref().and_then(Watch::record);
         let lines = watch.as_ref().and_then(Watch::lines);
 

@@ -88,7 +88,7 @@ pub use queue::Queue;
 pub use region::Region;
 pub use registry::{__crosscut_register, __crosscut_unregister};
 pub use snapshot::{GlobalLayout, Snapshot};
-pub use specialization::Specialization;
+pub use specialization::{Setting, Specialization};
 pub use spirv_program::{SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind};
 #[doc(hidden)]
 pub use trace::traced_to;

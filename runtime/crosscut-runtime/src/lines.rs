@@ -9,7 +9,7 @@ mod text;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crosscut_adapter_api::{self as adapter, DriverError, MemoryKind};
+use crosscut_adapter_api::{DriverError, MemoryKind};
 use crosscut_image::registration::LINE_WORDS;
 
 use crate::Error;
@@ -31,25 +31,24 @@ pub(crate) struct Areas(Mutex<Vec<Arc<Allocation>>>);
 /// One launch's area. What is in it is printed when this is dropped, which is after the launch.
 pub(crate) struct Lines {
     area: Arc<Allocation>,
-    queue: Arc<dyn adapter::Queue>,
     context: Context,
 }
 
 impl Lines {
-    /// A zeroed area; `queue` is one of the context's.
-    pub(crate) fn take(context: &Context, queue: &Arc<dyn adapter::Queue>) -> Result<Self, Error> {
+    /// A zeroed area.
+    pub(crate) fn take(context: &Context) -> Result<Self, Error> {
         let free = free(context).pop();
         let area = match free {
             Some(area) => area,
             None => {
                 let area = allocate(context, MemoryKind::HostVisible, AREA_SIZE, 64)?;
-                zero(&area, 0, AREA_SIZE, &**queue).map_err(|error| {
+                zero(&area, 0, AREA_SIZE, context).map_err(|error| {
                     Error::driver("preparing room for lines that kernels print", error)
                 })?;
                 area
             }
         };
-        Ok(Self { area, queue: Arc::clone(queue), context: context.clone() })
+        Ok(Self { area, context: context.clone() })
     }
 
     /// The area, as the kernel is given it.
@@ -71,9 +70,10 @@ impl Lines {
                 }
             }
             None => {
+                let queue = self.context.inner().records.queue(&self.context)?;
                 let target = words.as_mut_ptr().cast::<u8>();
                 // SAFETY: `words` and the area stay until the wait has returned.
-                let event = unsafe { self.queue.read(self.area.memory(), 0, target, size, &[]) };
+                let event = unsafe { queue.read(self.area.memory(), 0, target, size, &[]) };
                 event?.wait()?;
             }
         }
@@ -89,7 +89,7 @@ impl Lines {
         let used = HEADER + (header[0] as usize).min(LINE_WORDS as usize);
         let words = self.words(used)?;
         let size = NonZeroUsize::MIN.saturating_add(4 * used - 1);
-        zero(&self.area, 0, size, &*self.queue)?;
+        zero(&self.area, 0, size, &self.context)?;
         write(&text::lines(&words[HEADER..], header[1]));
         Ok(())
     }

@@ -134,9 +134,9 @@ impl Pending {
         let _ = queue.wait();
         list.sweep();
         for command in list.commands.drain(..) {
-            if Arc::strong_count(&command) == 1
+            if !command.has_events()
                 && let Ok(true) = command.is_complete()
-                && let Err(error) = command.tell()
+                && let Some(error) = command.untold()
             {
                 use std::io::Write as _;
                 // Without a standard error nobody is left to be told.

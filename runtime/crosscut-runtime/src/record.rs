@@ -2,9 +2,9 @@
 //! the lines that the kernel prints.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crosscut_adapter_api::{self as adapter, DriverError, MemoryKind};
+use crosscut_adapter_api::{self as adapter, DriverError, MemoryKind, QueueOptions};
 use crosscut_image::registration::PANIC_RECORD_SIZE;
 
 use crate::Error;
@@ -22,7 +22,12 @@ const LEAST_STRIDE: usize = 64;
 
 /// The records of a context that no launch has: all zero.
 #[derive(Default)]
-pub(crate) struct Records(Mutex<Vec<Record>>);
+pub(crate) struct Records {
+    free: Mutex<Vec<Record>>,
+    /// For looking into records where the host cannot itself. A queue of its own, because whoever asks
+    /// about a command that has completed must not wait for what its queue was given later.
+    queue: OnceLock<Box<dyn adapter::Queue>>,
+}
 
 /// Room for one panic.
 #[derive(Clone)]
@@ -36,26 +41,21 @@ pub(crate) struct Record {
 pub(crate) struct Watch {
     record: Option<Record>,
     lines: Option<Lines>,
-    queue: Arc<dyn adapter::Queue>,
     context: Context,
     kernel: Arc<Loaded>,
     space: Space,
 }
 
 impl Records {
-    /// A zeroed record; `queue` is one of the context's.
-    pub(crate) fn take(
-        &self,
-        context: &Context,
-        queue: &dyn adapter::Queue,
-    ) -> Result<Record, Error> {
+    /// A zeroed record of this context, which these are the records of.
+    pub(crate) fn take(&self, context: &Context) -> Result<Record, Error> {
         if let Some(record) = self.free().pop() {
             return Ok(record);
         }
         let stride = LEAST_STRIDE.next_multiple_of(context.inner().adapter.argument_alignment());
         let size = NonZeroUsize::MIN.saturating_add(RECORDS_PER_BLOCK * stride - 1);
         let block = allocate(context, MemoryKind::HostVisible, size, LEAST_STRIDE)?;
-        zero(&block, 0, size, queue)
+        zero(&block, 0, size, context)
             .map_err(|error| Error::driver("preparing room for kernel panics", error))?;
         let mut free = self.free();
         free.extend(
@@ -70,8 +70,16 @@ impl Records {
         self.free().push(record);
     }
 
+    pub(crate) fn queue(&self, context: &Context) -> Result<&dyn adapter::Queue, DriverError> {
+        if let Some(queue) = self.queue.get() {
+            return Ok(&**queue);
+        }
+        let queue = context.inner().adapter.create_queue(&QueueOptions::default())?;
+        Ok(&**self.queue.get_or_init(|| queue))
+    }
+
     fn free(&self) -> std::sync::MutexGuard<'_, Vec<Record>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,7 +87,7 @@ pub(crate) fn zero(
     block: &Allocation,
     offset: usize,
     size: NonZeroUsize,
-    queue: &dyn adapter::Queue,
+    context: &Context,
 ) -> Result<(), DriverError> {
     match block.memory().host_address() {
         Some(address) => {
@@ -87,8 +95,11 @@ pub(crate) fn zero(
             unsafe { address.as_ptr().wrapping_add(offset).write_bytes(0, size.get()) };
             Ok(())
         }
-        // SAFETY: the caller's borrow keeps the block until the wait has returned.
-        None => unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) }?.wait(),
+        None => {
+            let queue = context.inner().records.queue(context)?;
+            // SAFETY: the caller's borrow keeps the block until the wait has returned.
+            unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) }?.wait()
+        }
     }
 }
 
@@ -96,7 +107,6 @@ impl Watch {
     /// For a launch of this form of a kernel; `None` if it neither panics nor prints.
     pub(crate) fn begin(
         context: &Context,
-        queue: &Arc<dyn adapter::Queue>,
         kernel: &Arc<Loaded>,
         entry: &Entry,
         space: Space,
@@ -104,13 +114,12 @@ impl Watch {
         if !entry.has_record && !entry.has_lines {
             return Ok(None);
         }
-        let lines = entry.has_lines.then(|| Lines::take(context, queue)).transpose()?;
-        let take = || context.inner().records.take(context, &**queue);
+        let lines = entry.has_lines.then(|| Lines::take(context)).transpose()?;
+        let take = || context.inner().records.take(context);
         let record = entry.has_record.then(take).transpose()?;
         Ok(Some(Self {
             record,
             lines,
-            queue: Arc::clone(queue),
             context: context.clone(),
             kernel: Arc::clone(kernel),
             space,
@@ -160,9 +169,10 @@ impl Watch {
                 words = unsafe { source.read_volatile() };
             }
             None => {
+                let queue = self.context.inner().records.queue(&self.context)?;
                 // SAFETY: `words` and the block stay until the wait has returned.
                 let event =
-                    unsafe { self.queue.read(block.memory(), *offset, target, RECORD_SIZE, &[]) };
+                    unsafe { queue.read(block.memory(), *offset, target, RECORD_SIZE, &[]) };
                 event?.wait()?;
             }
         }
@@ -176,7 +186,7 @@ impl Drop for Watch {
         let Some(record) = &self.record else { return };
         let Record { block, offset } = record;
         // A record that cannot be zeroed is not used again.
-        if self.is_clean() || zero(block, *offset, RECORD_SIZE, &*self.queue).is_ok() {
+        if self.is_clean() || zero(block, *offset, RECORD_SIZE, &self.context).is_ok() {
             self.context.inner().records.give_back(record.clone());
         }
     }

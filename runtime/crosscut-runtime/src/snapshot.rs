@@ -12,8 +12,10 @@
 //!
 //! Reading trusts no byte: lengths are compared with what is left before anything is allocated.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, ErrorKind};
 
@@ -38,6 +40,8 @@ pub struct GlobalLayout {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
     entries: Vec<Entry>,
+    /// Where each name is among them.
+    places: HashMap<String, usize>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -54,7 +58,7 @@ impl Snapshot {
     /// The name is there already, or the value has not the bytes that its layout says.
     #[doc(hidden)]
     pub fn add(&mut self, name: &str, layout: GlobalLayout, value: Vec<u8>) -> Result<(), Error> {
-        if self.entries.iter().any(|entry| entry.name == name) {
+        if self.places.contains_key(name) {
             return Err(Error::invalid(
                 format!("two device globals of a snapshot are called `{name}`"),
                 "give each a name of its own",
@@ -63,6 +67,7 @@ impl Snapshot {
         if layout.size != value.len() as u64 {
             return Err(damaged("a value has another length than its layout says"));
         }
+        self.places.insert(name.to_owned(), self.entries.len());
         self.entries.push(Entry { name: name.to_owned(), layout, value });
         Ok(())
     }
@@ -73,7 +78,7 @@ impl Snapshot {
     /// There is none, or it has another layout.
     #[doc(hidden)]
     pub fn value(&self, name: &str, layout: GlobalLayout) -> Result<&[u8], Error> {
-        let Some(entry) = self.entries.iter().find(|entry| entry.name == name) else {
+        let Some(entry) = self.places.get(name).map(|&at| &self.entries[at]) else {
             return Err(Error::invalid(
                 format!("the snapshot has no device global called `{name}`"),
                 "restore what was saved, under the names it was saved by",
@@ -164,12 +169,19 @@ impl Snapshot {
     /// The file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        // Whoever is interrupted in between has the old file or the new one.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Whoever is interrupted in between has the old file or the new one; and nobody else, in this
+        // process or another, writes to the same part.
         let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{}.part", std::process::id()));
-        std::fs::write(&part, self.to_bytes())
-            .and_then(|()| std::fs::rename(&part, path))
-            .map_err(|error| file_error("writing", path, &error))
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        part.push(format!(".{}.{number}.part", std::process::id()));
+        std::fs::write(&part, self.to_bytes()).and_then(|()| std::fs::rename(&part, path)).map_err(
+            |error| {
+                // It may not be there.
+                let _ = std::fs::remove_file(&part);
+                file_error("writing", path, &error)
+            },
+        )
     }
 
     /// Reads the snapshot from a file.

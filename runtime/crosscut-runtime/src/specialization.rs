@@ -1,5 +1,6 @@
 //! Values of specialization constants: what a launch sets, and what that makes of an image.
 
+use std::any::TypeId;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -9,12 +10,15 @@ use crosscut_image::{Image, SpecConstant, spirv};
 use crate::registry::Found;
 use crate::{Error, ErrorKind};
 
+/// A constant by the address of its static, its type, and where its value is.
+pub type Setting = (*const u8, TypeId, *const u8);
+
 /// The values that a launch or a bundle gives to specialization constants. All others have their
 /// defaults.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Specialization {
-    /// By the address of the constant's static, ascending.
-    values: Vec<(usize, Box<[u8]>)>,
+    /// By the address of the constant's static, ascending; with its type.
+    values: Vec<(usize, TypeId, Box<[u8]>)>,
 }
 
 impl Specialization {
@@ -28,11 +32,12 @@ impl Specialization {
     ///
     /// # Safety
     /// `constant` is the address of the static of a specialization constant, and `value` are the bytes
-    /// of a value of its type.
-    pub unsafe fn set(&mut self, constant: *const u8, value: &[u8]) {
+    /// of a value of this type.
+    pub unsafe fn set(&mut self, constant: *const u8, kind: TypeId, value: &[u8]) {
+        let setting = (constant.addr(), kind, value.into());
         match self.values.binary_search_by_key(&constant.addr(), |known| known.0) {
-            Ok(at) => self.values[at].1 = value.into(),
-            Err(at) => self.values.insert(at, (constant.addr(), value.into())),
+            Ok(at) => self.values[at] = setting,
+            Err(at) => self.values.insert(at, setting),
         }
     }
 
@@ -43,16 +48,16 @@ impl Specialization {
     }
 
     /// The constants and where their values are.
-    pub(crate) fn settings(&self) -> Vec<(*const u8, *const u8)> {
-        let setting = |(constant, value): &(usize, Box<[u8]>)| {
-            (std::ptr::without_provenance(*constant), value.as_ptr())
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        let setting = |(constant, kind, value): &(usize, TypeId, Box<[u8]>)| {
+            (std::ptr::without_provenance(*constant), *kind, value.as_ptr())
         };
         self.values.iter().map(setting).collect()
     }
 
     fn get(&self, constant: *const u8) -> Option<&[u8]> {
         let at = self.values.binary_search_by_key(&constant.addr(), |known| known.0).ok()?;
-        Some(&self.values[at].1)
+        Some(&self.values[at].2)
     }
 
     /// What the image's constants are by number, where that is not their default.
@@ -168,7 +173,9 @@ mod tests {
     fn values(value: u32) -> Specialization {
         let mut values = Specialization::new();
         // SAFETY: the address is only compared here.
-        unsafe { values.set(std::ptr::without_provenance(16), &value.to_le_bytes()) };
+        unsafe {
+            values.set(std::ptr::without_provenance(16), TypeId::of::<u32>(), &value.to_le_bytes())
+        };
         values
     }
 
@@ -176,11 +183,13 @@ mod tests {
     fn the_last_value_counts_and_the_order_of_setting_does_not() {
         let mut one = values(1);
         // SAFETY: as above.
-        unsafe { one.set(std::ptr::without_provenance(8), &[7]) };
+        unsafe { one.set(std::ptr::without_provenance(8), TypeId::of::<u32>(), &[7]) };
         let mut other = Specialization::new();
         for (address, bytes) in [(8, vec![3]), (16, vec![1, 0, 0, 0]), (8, vec![7])] {
             // SAFETY: as above.
-            unsafe { other.set(std::ptr::without_provenance(address), &bytes) };
+            unsafe {
+                other.set(std::ptr::without_provenance(address), TypeId::of::<u32>(), &bytes)
+            };
         }
         assert!(one == other && one != values(1));
     }

@@ -145,6 +145,22 @@ fn a_panic_record_becomes_an_error_told_once() {
 }
 
 #[test]
+fn who_asks_about_a_completed_kernel_does_not_wait_for_what_came_after_it() {
+    register(vec![kernel(31, "done", vec![PanicRecord])], 0);
+    for memory in [MockMemory::Unified, MockMemory::DeviceOnly, MockMemory::Objects] {
+        let mock = Mock::with(MockOptions { memory, ..MockOptions::default() });
+        mock.define_kernel("done", |_| ());
+        let queue = queue(&device(&mock));
+        let done = launch(&queue, || 31, 1, &[]).unwrap();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        queue.host_task(Box::new(move || wait.recv().unwrap_or_default()), &[]).unwrap();
+        done.wait().unwrap();
+        go.send(()).unwrap();
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
 fn a_panic_nobody_asks_about_does_not_keep_later_records() {
     register(vec![kernel(12, "once", vec![PanicRecord, Address { slot: 0 }])], 0);
     let mock = Mock::new();

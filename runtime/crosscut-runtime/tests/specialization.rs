@@ -2,6 +2,7 @@
 
 mod program;
 
+use std::any::TypeId;
 use std::sync::Arc;
 
 use crosscut_adapter_mock::{Call, Mock};
@@ -56,7 +57,7 @@ fn mock() -> Mock {
 fn with(constant: *const u8, value: u32) -> Specialization {
     let mut values = Specialization::new();
     // SAFETY: the tests' constant has four bytes.
-    unsafe { values.set(constant, &value.to_le_bytes()) };
+    unsafe { values.set(constant, TypeId::of::<u32>(), &value.to_le_bytes()) };
     values
 }
 

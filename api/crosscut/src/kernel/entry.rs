@@ -86,7 +86,8 @@ where
     );
     // SAFETY: on a device this is the closure that was launched, whose wrapper `B` is transparent.
     let body = unsafe { &*hooks::__crosscut_captures().cast::<B>() };
-    let (item, linear) = R::on_device();
+    // SAFETY: this is a device entry.
+    let (item, linear) = unsafe { R::on_device() };
     // SAFETY: this is a device entry, and it makes the views of its item once.
     let view = unsafe { S::on_device(0, linear) };
     body.call(item, view);

@@ -69,8 +69,9 @@ impl<I: Index> Sealed for NdRange<I> {
     }
 
     #[inline(always)]
-    fn on_device<'k>() -> (NdItem<'k, I>, usize) {
-        let item = NdItem::on_device();
+    unsafe fn on_device<'k>() -> (NdItem<'k, I>, usize) {
+        // SAFETY: the caller's promise.
+        let item = unsafe { NdItem::on_device() };
         (item, item.global_linear())
     }
 

@@ -42,7 +42,10 @@ pub trait Sealed: Copy + 'static {
     }
 
     /// This item and its linear index, on a device.
-    fn on_device<'k>() -> (Self::Item<'k>, usize);
+    ///
+    /// # Safety
+    /// Called in a device entry.
+    unsafe fn on_device<'k>() -> (Self::Item<'k>, usize);
 
     /// Calls `body` for every linear index of `range`, in order. `at` is the index of the item that
     /// unwound, if one does. Over work-groups, `range` is one of groups.
@@ -144,7 +147,7 @@ impl Sealed for usize {
     }
 
     #[inline(always)]
-    fn on_device<'k>() -> (Self::Item<'k>, usize) {
+    unsafe fn on_device<'k>() -> (Self::Item<'k>, usize) {
         (id(0), id(0))
     }
 
@@ -171,7 +174,7 @@ impl Sealed for [usize; 1] {
     }
 
     #[inline(always)]
-    fn on_device<'k>() -> (Self::Item<'k>, usize) {
+    unsafe fn on_device<'k>() -> (Self::Item<'k>, usize) {
         ([id(0)], id(0))
     }
 
@@ -211,7 +214,7 @@ impl Sealed for [usize; 2] {
     }
 
     #[inline(always)]
-    fn on_device<'k>() -> (Self::Item<'k>, usize) {
+    unsafe fn on_device<'k>() -> (Self::Item<'k>, usize) {
         let item = [id(0), id(1)];
         (item, item[0].wrapping_mul(size(1)).wrapping_add(item[1]))
     }
@@ -244,7 +247,7 @@ impl Sealed for [usize; 3] {
     }
 
     #[inline(always)]
-    fn on_device<'k>() -> (Self::Item<'k>, usize) {
+    unsafe fn on_device<'k>() -> (Self::Item<'k>, usize) {
         let item = [id(0), id(1), id(2)];
         let row = item[0].wrapping_mul(size(1)).wrapping_add(item[1]);
         (item, row.wrapping_mul(size(2)).wrapping_add(item[2]))
@@ -283,7 +286,7 @@ impl Sealed for Single {
     }
 
     #[inline(always)]
-    fn on_device<'k>() -> (Self::Item<'k>, usize) {
+    unsafe fn on_device<'k>() -> (Self::Item<'k>, usize) {
         ((), 0)
     }
 

@@ -254,8 +254,13 @@ impl Walk {
     }
 
     fn finish(self) -> Result<Vec<KernelInterface>, SpirvError> {
+        // Each list of parameters is made once, however many names a function has.
+        let mut named = HashSet::new();
         let interface = |(name, function): &(String, u32)| {
             let refused = |fault| SpirvError::Kernel { name: name.clone(), fault };
+            if !named.insert(*function) {
+                return Err(refused("is a function that another kernel is, too"));
+            }
             let Some((kind, found)) = self.functions.get(function) else {
                 return Err(SpirvError::NoFunction { name: name.clone() });
             };

@@ -52,7 +52,9 @@ impl Folder {
     pub(super) fn check(&self) -> io::Result<()> {
         create_private(&self.path)?;
         if !is_ours_alone(&self.path) {
-            return Err(io::Error::other("everybody may write there, so it is not used"));
+            return Err(io::Error::other(
+                "others may write there, so it is not used: `chmod go-w` it, or choose a folder of your own",
+            ));
         }
         let writer = RandomState::new().build_hasher().finish();
         let trial = self.path.join(format!("check.{writer:016x}.{UNFINISHED}"));
@@ -67,7 +69,7 @@ impl Folder {
     /// The binary with this key. What is there under its name and is not right is removed.
     pub(super) fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let mut file = File::open(self.file(key)).ok()?;
-        if !is_ours_alone(&self.path) {
+        if !is_ours_alone(&self.path) || !file.metadata().is_ok_and(|data| is_ours(&data)) {
             return None;
         }
         match entry::read(key, &mut file) {
@@ -205,11 +207,26 @@ fn open_private(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// Whether not everybody may put files there.
+/// Whether nobody else may put files there: what they hold is run.
 #[cfg(unix)]
 fn is_ours_alone(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o002 == 0)
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).is_ok_and(|data| data.mode() & 0o022 == 0 && is_ours(&data))
+}
+
+/// Whether it belongs to whom this process acts for.
+#[cfg(unix)]
+fn is_ours(data: &fs::Metadata) -> bool {
+    unsafe extern "C" {
+        /// C's own; it is part of every C library that Rust's standard library links.
+        safe fn geteuid() -> u32;
+    }
+    std::os::unix::fs::MetadataExt::uid(data) == geteuid()
+}
+
+#[cfg(not(unix))]
+fn is_ours(_: &fs::Metadata) -> bool {
+    true
 }
 
 #[cfg(not(unix))]

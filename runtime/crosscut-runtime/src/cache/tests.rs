@@ -127,7 +127,7 @@ fn a_folder_that_is_only_readable_is_read() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_is_made_for_its_owner_alone_and_one_for_everybody_is_not_used() {
+fn a_folder_is_made_for_its_owner_alone_and_one_that_others_can_change_is_not_used() {
     use std::os::unix::fs::PermissionsExt;
     let place = tempfile::tempdir().unwrap();
     let folder = folder(&place);
@@ -135,10 +135,17 @@ fn a_folder_is_made_for_its_owner_alone_and_one_for_everybody_is_not_used() {
     folder.store(&key, b"binary");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(folder.path()), mode(&folder.file(&key))), (0o700, 0o600));
-    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-    assert_eq!(folder.load(&key), None);
-    folder.store(&Key::of_test(2), b"binary");
-    assert_eq!(names(&folder).len(), 1);
+    for (open, used) in [(0o777, false), (0o770, false), (0o755, true)] {
+        fs::set_permissions(folder.path(), PermissionsExt::from_mode(open)).unwrap();
+        assert_eq!(folder.load(&key).is_some(), used, "{open:o}");
+        folder.store(&Key::of_test(2), b"binary");
+        assert_eq!(names(&folder).len(), 1 + usize::from(used), "{open:o}");
+    }
+    // Only who may do everything can give files away.
+    for place in [folder.file(&key), folder.path().to_owned()] {
+        let given = std::os::unix::fs::chown(&place, Some(1), None).is_ok();
+        assert_eq!(folder.load(&key).is_none(), given, "{}", place.display());
+    }
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! Panics that nobody asks about, as a user sees them: on standard error, when the queue goes.
+
+mod program;
+
+use std::process::Command;
+
+use crosscut_adapter_mock::Mock;
+use crosscut_image::Parameter::{Global, PanicRecord};
+use crosscut_runtime::ErrorKind;
+use program::{device, kernel, launch, queue, read_global, register, set_word};
+
+const CASE: &str = "CROSSCUT_TEST_UNTOLD";
+
+/// The child's part; nothing when run as a test of its own.
+#[test]
+fn child() {
+    let Ok(case) = std::env::var(CASE) else { return };
+    let mut hits = kernel(801, "hits", vec![PanicRecord, Global { index: 0 }]);
+    (hits.reads, hits.writes) = (vec![0], vec![0]);
+    let global = register(vec![hits], 0);
+    let mock = Mock::new();
+    mock.define_kernel("hits", |launch| {
+        for (index, value) in [1, 5, 8, 9].into_iter().enumerate() {
+            set_word(launch, 0, index, value);
+        }
+    });
+    let device = device(&mock);
+    let one = queue(&device);
+    let event = launch(&one, || 801, 10, &[]).unwrap();
+    match &*case {
+        "dropped" => {
+            drop(event);
+            drop(one);
+            // Printed, and told to whoever reads what the kernel wrote nevertheless.
+            let read = read_global(&queue(&device), global).unwrap_err();
+            assert_eq!(read.kind(), ErrorKind::Panic);
+        }
+        _ => {
+            drop(one);
+            assert_eq!(event.wait().unwrap_err().kind(), ErrorKind::Panic);
+        }
+    }
+}
+
+fn printed(case: &str) -> String {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(CASE, case)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(child.stderr).unwrap();
+    assert!(child.status.success(), "{text}");
+    text
+}
+
+#[test]
+fn the_panic_of_a_kernel_that_wrote_a_global_is_printed_when_its_queue_goes() {
+    assert_eq!(
+        printed("dropped"),
+        "crosscut: kernel `test::hits` panicked at src/main.rs:3:7 in item 5: \
+         the len is 8 but the index is 9\n"
+    );
+}
+
+#[test]
+fn who_has_the_event_is_told_and_nothing_is_printed() {
+    assert_eq!(printed("held"), "");
+}
