@@ -52,13 +52,15 @@ pub(crate) fn run() -> Result {
     let rows = run_all()?;
     println!();
     print_table(&rows);
-    println!("\na device panic, as the host sees it ({PANICKING}):");
+    println!("\n{PANICKING} provokes a device panic, to show what the host sees of it:");
     for row in rows.iter().filter(|row| row.example == PANICKING) {
         if let Outcome::Correct(text) = &row.outcome {
             println!("\n[{}]\n{}", row.device, text.trim_end());
         }
     }
-    verdict(&rows)
+    verdict(&rows)?;
+    println!("\neverything ran and was correct, on every device found");
+    Ok(())
 }
 
 /// The same without the panic, for `test`.
@@ -113,7 +115,8 @@ fn print_table(rows: &[Row]) {
             Outcome::Absent => "not run: no such device",
             Outcome::Failed(_) => "FAILED",
         };
-        println!("{:<width$}  {:<10}  {result}", row.example, row.device);
+        let example = if matches!(row.outcome, Outcome::Absent) { "(all)" } else { &row.example };
+        println!("{example:<width$}  {:<10}  {result}", row.device);
     }
 }
 

@@ -36,7 +36,9 @@ impl Workers {
                 return None;
             }
             // Where the system gives no threads, the calling one does all the work.
+            // As large a stack as the main thread mostly has: kernels may have arrays.
             ThreadPoolBuilder::new()
+                .stack_size(8 << 20)
                 .num_threads(self.threads - 1)
                 .thread_name(|index| format!("crosscut-{index}"))
                 .build()

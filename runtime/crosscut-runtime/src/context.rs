@@ -106,14 +106,17 @@ impl Context {
         if Arc::ptr_eq(&self.0, &other.0) {
             return Ok(());
         }
-        let (ours, theirs) = (&self.device().info().name, &other.device().info().name);
+        let [ours, theirs] = [self, other]
+            .map(|context| format!("{} {}", context.device().selector(), context.device().name()));
         Err(Error::new(
             ErrorKind::Invalid,
             format!(
                 "{what} belongs to another context (on `{theirs}`) than the queue (on `{ours}`)"
             ),
         )
-        .with_help("use it with a queue of the context it was made in"))
+        .with_help(
+            "use it with a queue of the context it was made in, or bring it over with `queue.copy`",
+        ))
     }
 
     /// Whether kernels run as native code.

@@ -26,8 +26,9 @@ pub(crate) fn check(
         return Ok(());
     };
     let used = usize::from(extent.dimensions);
-    check_shape(&extent.size[..used], &group[..used])?;
+    // The limits first: a group that divides the range may still be too large.
     check_limits(device.info(), &group[..used])?;
+    check_shape(&extent.size[..used], &group[..used])?;
     check_memory(device.info(), bindings)
 }
 
@@ -50,7 +51,8 @@ fn check_shape(size: &[usize], group: &[usize]) -> Result<(), Error> {
     Err(Error::invalid(
         format!("a range of {size} items in work-groups of {group}: they do not divide it"),
         format!(
-            "make the range {} and let the items beyond {size} only wait at barriers{help}",
+            "make the range {0}, and what the kernel takes by `&mut` as long, and let the items beyond \
+             {size} only wait at barriers{help}",
             // No extent is larger than the runtime's limit, so this cannot overflow.
             size.next_multiple_of(group)
         ),

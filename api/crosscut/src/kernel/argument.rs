@@ -38,7 +38,7 @@ pub enum Once {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of this kernel",
     label = "not a kernel argument",
-    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `&GLOBAL` (plain data), `()`, or a tuple of up to eight of them; in a single task also `GLOBAL.exclusive()`",
+    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `Local::new(n)`, `&mut reduction`, `&GLOBAL` (plain data), `()`, or a tuple of up to eight of them; in a single task also `GLOBAL.exclusive()`",
     note = "plain `Copy` values are captured: use `move |..|` and name them in the closure"
 )]
 pub trait KernelArg<K> {
