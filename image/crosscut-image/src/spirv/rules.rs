@@ -158,7 +158,14 @@ impl Types {
                 hold(count(result) == count(kinds[0]), OTHER_TYPE)?;
                 all_alike(kinds[0])
             }
-            224 | 225 | 260 => hold(self.is(kinds[0], int), OTHER_TYPE),
+            224 | 225 | 260 => hold(
+                kinds.iter().all(|&kind| self.shape(kind) == Some(&Shape::Int(32))),
+                OTHER_TYPE,
+            ),
+            74 | 75 => hold(
+                self.kind(operands[0]) == Some(Kind::Other),
+                "decorates by what is no group of decorations",
+            ),
             227..=242 => {
                 let pointee = self.pointer(kinds[0])?.1;
                 hold(
