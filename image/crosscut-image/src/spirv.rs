@@ -12,6 +12,7 @@
 //! - `specialise`: gives specialization constants their values.
 
 mod annotations;
+mod dominance;
 mod grammar;
 mod interface;
 mod rules;

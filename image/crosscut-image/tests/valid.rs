@@ -144,6 +144,30 @@ fn declarations_that_are_not_valid_are_refused() {
 }
 
 #[test]
+fn a_value_is_used_only_where_every_way_leads_through_its_block() {
+    let with_branch = |last: Line| {
+        let mut lines = sample();
+        let body = [
+            (170, vec![6, 30, 5, 5]),
+            (250, vec![30, 23, 24]),
+            (248, vec![23]),
+            (128, vec![2, 31, 5, 5]),
+            (249, vec![24]),
+            (248, vec![24]),
+            last,
+        ];
+        lines.splice(ADD..=ADD, body);
+        lines.insert(11, (20, vec![6]));
+        fault(&module(&lines))
+    };
+    let missing = "uses a value that is not there on every way to it";
+    assert!(with_branch((128, vec![2, 32, 31, 5])).contains(missing));
+    assert!(with_branch((245, vec![2, 32, 31, 22, 5, 23])).contains(missing));
+    assert_eq!(with_branch((245, vec![2, 32, 31, 23, 5, 22])), "valid");
+    assert_eq!(with_branch((154, vec![6, 32, 30])), "valid");
+}
+
+#[test]
 fn constants_computed_from_constants_are_valid() {
     let mut lines = sample();
     lines.insert(11, (52, vec![2, 6, 128, 5, 5]));

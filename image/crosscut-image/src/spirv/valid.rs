@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::SpirvError;
+use super::dominance;
 use super::grammar::{self, FIRST_OF_EXTENSIONS};
 use super::typing::{Kind, Types};
 use super::words::{Instruction, Words};
@@ -80,7 +81,12 @@ pub fn validate(bytes: &[u8]) -> Result<(), SpirvError> {
             types.check(instruction, letters).map_err(|why| fault(instruction, why))?;
         }
     }
-    layout.finish(&all, &types).map_err(|(at, why)| fault(&all[at], why))
+    let fault_at = |(at, why): (usize, &'static str)| fault(&all[at], why);
+    layout.finish(&all, &types).map_err(fault_at)?;
+    match trusted {
+        true => Ok(()),
+        false => dominance::check(&all, &shapes, &types).map_err(fault_at),
+    }
 }
 
 /// Where in the module the walk is.
