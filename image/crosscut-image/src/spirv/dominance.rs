@@ -241,9 +241,8 @@ mod tests {
                     assert!(dominates(&next, nodes, node), "{node} of {next:?} is not reached");
                     continue;
                 };
-                for over in 0..nodes {
-                    let told =
-                        visits[over].is_some_and(|outer| outer.0 <= inner.0 && inner.1 <= outer.1);
+                for (over, outer) in visits.iter().enumerate() {
+                    let told = outer.is_some_and(|outer| outer.0 <= inner.0 && inner.1 <= outer.1);
                     assert_eq!(told, dominates(&next, over, node), "{over}, {node} of {next:?}");
                 }
             }
