@@ -168,6 +168,25 @@ fn a_value_is_used_only_where_every_way_leads_through_its_block() {
 }
 
 #[test]
+fn functions_of_opencl_have_the_arguments_they_take() {
+    let with_call = |call: Vec<u32>| {
+        let mut lines = sample();
+        lines.splice(ADD..=ADD, [(12, call)]);
+        // The set of instructions is 7, a float is 8, and 9 is a constant of it.
+        lines.insert(11, (43, vec![8, 9, 0]));
+        lines.insert(11, (22, vec![8, 32]));
+        let name =
+            b"OpenCL.std\0\0".as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
+        lines.insert(2, (11, std::iter::once(7).chain(name).collect()));
+        fault(&module(&lines))
+    };
+    assert_eq!(with_call(vec![8, 30, 7, 26, 9, 9, 9]), "valid");
+    assert!(with_call(vec![8, 30, 7, 26, 9, 9]).contains("another number of arguments"));
+    assert!(with_call(vec![8, 30, 7, 26, 9, 5, 9]).contains("has an operand of another type"));
+    assert!(with_call(vec![2, 30, 7, 61, 5]).contains("has an operand of another type"));
+}
+
+#[test]
 fn constants_computed_from_constants_are_valid() {
     let mut lines = sample();
     lines.insert(11, (52, vec![2, 6, 128, 5, 5]));

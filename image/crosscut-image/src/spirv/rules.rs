@@ -38,7 +38,10 @@ impl Types {
             44 | 51 | 80 => self.constructed(opcode, result, kinds),
             // The last of OpenCL's instructions is number 204.
             12 => match self.sets.get(&operands[2]) {
-                Some(true) => hold(operands[3] <= 204 && !values.is_empty(), "is no instruction"),
+                Some(true) => {
+                    hold(operands[3] <= 204 && !values.is_empty(), "is no instruction")?;
+                    self.math(operands[3], result, kinds)
+                }
                 Some(false) => Ok(()),
                 None => Err("is of no set of instructions"),
             },
@@ -216,6 +219,20 @@ impl Types {
             }
             _ => Ok(()),
         }
+    }
+
+    /// OpenCL's functions of floating-point numbers, by their number: of those that neither take
+    /// addresses nor integers, all arguments have the type of the result.
+    fn math(&self, function: u32, result: u32, kinds: &[u32]) -> Fits {
+        let arguments = match function {
+            30 | 31 | 33 | 34 | 36 | 45 | 46 | 49 | 52 | 54 | 58 | 67.. => return Ok(()),
+            26 | 42 => 3,
+            7 | 10 | 13 | 24 | 27..=29 | 32 | 43 | 44 | 47 | 48 | 50 | 51 => 2,
+            _ => 1,
+        };
+        hold(kinds.len() == arguments, "has another number of arguments than its function")?;
+        let float = self.is(result, |shape| matches!(shape, Shape::Float(_)));
+        hold(float && kinds.iter().all(|&kind| kind == result), OTHER_TYPE)
     }
 
     /// An attribute of a parameter: extended ones are integers, all others addresses.
