@@ -8,7 +8,7 @@ use crosscut_adapter_api::{DeviceKind, Feature};
 
 use crate::cache::ProgramCache;
 use crate::context::{self, Context};
-use crate::selector::Selector;
+use crate::selection::Chosen;
 use crate::{Error, ErrorKind, registry};
 
 /// The environment variables with a selector, the first one set counts.
@@ -16,12 +16,12 @@ const SELECTORS: [&str; 2] = ["CROSSCUT_DEVICE", "ONEAPI_DEVICE_SELECTOR"];
 
 /// All adapters and their devices. A program has one; it lives until the process ends.
 pub struct Runtime {
-    adapters: Vec<Listed>,
+    pub(crate) adapters: Vec<Listed>,
     chosen: Option<Chosen>,
 }
 
-struct Listed {
-    adapter: Arc<dyn Adapter>,
+pub(crate) struct Listed {
+    pub(crate) adapter: Arc<dyn Adapter>,
     cache: ProgramCache,
     /// Asked for once, and only if somebody wants to know: it loads the driver.
     devices: OnceLock<Result<Vec<Device>, Absence>>,
@@ -54,12 +54,6 @@ pub struct BackendReport {
     pub absence: Option<Absence>,
 }
 
-/// Where a selector came from.
-struct Chosen {
-    variable: &'static str,
-    text: String,
-}
-
 impl Runtime {
     /// A runtime over these adapters, with the selector and the cache in the environment. No adapter
     /// is asked for anything yet.
@@ -73,7 +67,7 @@ impl Runtime {
     #[must_use]
     pub fn with_selector(adapters: Vec<Arc<dyn Adapter>>, selector: &str) -> Self {
         let text = selector.trim().to_owned();
-        Self::over(adapters, (!text.is_empty()).then_some(Chosen { variable: SELECTORS[0], text }))
+        Self::over(adapters, (!text.is_empty()).then(|| Chosen::new(SELECTORS[0], text)))
     }
 
     fn over(adapters: Vec<Arc<dyn Adapter>>, chosen: Option<Chosen>) -> Self {
@@ -97,7 +91,7 @@ impl Runtime {
     /// The selector cannot be read or accepts no device.
     pub fn devices(&self) -> Result<Vec<Device>, Error> {
         match &self.chosen {
-            Some(chosen) => self.selected(chosen),
+            Some(chosen) => chosen.devices(self),
             None => Ok(self.adapters.iter().flat_map(Listed::found).cloned().collect()),
         }
     }
@@ -193,44 +187,11 @@ impl Runtime {
     /// The environment variable that chooses devices, and what it says.
     #[must_use]
     pub fn selector(&self) -> Option<(&'static str, &str)> {
-        self.chosen.as_ref().map(|chosen| (chosen.variable, chosen.text.as_str()))
-    }
-
-    fn selected(&self, chosen: &Chosen) -> Result<Vec<Device>, Error> {
-        let Chosen { variable, text } = chosen;
-        let selector = Selector::parse(text).map_err(|why| {
-            Error::new(
-                ErrorKind::NoDevice,
-                format!("{variable}=`{text}` cannot be read: {why}\n{}", self.overview()),
-            )
-            .with_help(format!(
-                "set {variable} to one of these, for example `host` or `opencl:cpu`"
-            ))
-        })?;
-        let devices: Vec<Device> = self
-            .adapters
-            .iter()
-            .filter(|listed| selector.may_accept(listed.adapter.backend()))
-            .flat_map(Listed::found)
-            .filter(|device| selector.accepts(device.backend(), device.info().kind, device.0.index))
-            .cloned()
-            .collect();
-        if devices.is_empty() {
-            let mut overview = self.overview();
-            for name in selector.without_adapter() {
-                overview += &format!("\n    {name}: no device: Crosscut cannot use {name} yet");
-            }
-            return Err(Error::new(
-                ErrorKind::NoDevice,
-                format!("{variable}=`{text}` accepts no device\n{overview}"),
-            )
-            .with_help(format!("unset {variable}, or set it to one of these")));
-        }
-        Ok(devices)
+        self.chosen.as_ref().map(Chosen::said)
     }
 
     /// What exists, and why the rest does not: one line per device or empty back end.
-    fn overview(&self) -> String {
+    pub(crate) fn overview(&self) -> String {
         let mut text = String::from("  there are:");
         for listed in &self.adapters {
             let backend = listed.adapter.backend();
@@ -252,7 +213,7 @@ impl Runtime {
 fn from_environment() -> Option<Chosen> {
     SELECTORS.iter().find_map(|&variable| {
         let text = std::env::var_os(variable)?.to_string_lossy().trim().to_owned();
-        (!text.is_empty()).then_some(Chosen { variable, text })
+        (!text.is_empty()).then(|| Chosen::new(variable, text))
     })
 }
 
@@ -285,7 +246,7 @@ impl Listed {
         })
     }
 
-    fn found(&self) -> &[Device] {
+    pub(crate) fn found(&self) -> &[Device] {
         self.devices().as_deref().unwrap_or_default()
     }
 }

@@ -52,6 +52,7 @@ mod record;
 mod region;
 mod registry;
 mod requirement;
+mod selection;
 mod selector;
 mod snapshot;
 mod specialization;

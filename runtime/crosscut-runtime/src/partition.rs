@@ -31,6 +31,18 @@ impl Device {
         self.partition(Partition::ByCounts(&counts), Feature::PartitionByCounts)
     }
 
+    /// The parts that selectors count: as many equal ones as the device can be cut into, of one compute
+    /// unit each unless its driver allows fewer parts than there are units.
+    ///
+    /// # Errors
+    /// As [`partition_equally`](Self::partition_equally).
+    pub(crate) fn smallest_parts(&self) -> Result<Vec<Self>, Error> {
+        let info = self.info();
+        let most = u32::try_from(info.limits.sub_devices).unwrap_or(u32::MAX);
+        // The smallest number that goes into the compute units at most `most` times.
+        self.partition_equally(info.compute_units / most.saturating_add(1) + 1)
+    }
+
     fn partition(&self, way: Partition<'_>, feature: Feature) -> Result<Vec<Self>, Error> {
         let info = self.info();
         let (Some(cut), true) = (self.adapter().as_partitionable(), self.has(feature)) else {

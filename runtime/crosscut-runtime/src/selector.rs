@@ -2,7 +2,8 @@
 //!
 //! Terms are separated by `;`, each `backend:devices`; a term that begins with `!` discards.
 //! Devices are a comma list of `*`, `cpu`, `gpu`, `acc`, `fpga` and numbers; a back end alone
-//! means all its devices. Names are taken in any case.
+//! means all its devices. Names are taken in any case. What follows a point is a part of the
+//! device before it: a number or `*`, and parts have parts.
 
 use crosscut_adapter_api::{Backend, DeviceKind};
 
@@ -27,11 +28,35 @@ enum BackendPattern {
     NotHere(&'static str),
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct DevicePattern {
+    whole: WholePattern,
+    /// From the largest part inwards; none for the device itself.
+    parts: Vec<PartPattern>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DevicePattern {
+enum WholePattern {
     Any,
     Kind(DeviceKind),
     Index(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartPattern {
+    Any,
+    Number(usize),
+}
+
+/// Where a device, or a part of one, is among all there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) backend: Backend,
+    pub(crate) kind: DeviceKind,
+    /// The number of the whole device among those of its back end.
+    pub(crate) index: usize,
+    /// The numbers of the parts, from the largest inwards; none for the device itself.
+    pub(crate) parts: &'a [usize],
 }
 
 /// The back ends' names. `native_cpu` is what the same thing is called in DPC++.
@@ -65,6 +90,15 @@ impl Selector {
                 None => selector.accept.push(Term::parse(term)?),
             }
         }
+        // Parts are there for whoever asks for them: otherwise such a term would silently do nothing.
+        let names_parts = |terms: &[Term]| {
+            terms.iter().any(|term| term.devices.iter().any(|device| !device.parts.is_empty()))
+        };
+        if names_parts(&selector.discard) && !names_parts(&selector.accept) {
+            return Err("it discards parts of devices and accepts none: \
+                        put a term before that does, such as `opencl:0.*`"
+                .into());
+        }
         Ok(selector)
     }
 
@@ -86,10 +120,26 @@ impl Selector {
         self.accept.is_empty() || self.accept.iter().any(|term| term.backend.matches(backend))
     }
 
-    /// Whether this device is accepted; `index` counts the devices of its back end.
-    pub(crate) fn accepts(&self, backend: Backend, kind: DeviceKind, index: usize) -> bool {
-        let hit = |terms: &[Term]| terms.iter().any(|term| term.matches(backend, kind, index));
-        (self.accept.is_empty() || hit(&self.accept)) && !hit(&self.discard)
+    /// Whether the device or part at this place is accepted.
+    pub(crate) fn accepts(&self, place: Place<'_>) -> bool {
+        let accepted = match self.accept.is_empty() {
+            true => place.parts.is_empty(),
+            false => self.accept.iter().any(|term| term.names(place)),
+        };
+        accepted && !self.discards(place)
+    }
+
+    /// Whether parts of what is at this place may be accepted; if not, it is not even cut.
+    pub(crate) fn may_accept_parts_of(&self, place: Place<'_>) -> bool {
+        self.accept.iter().any(|term| term.names_parts_of(place)) && !self.discards(place)
+    }
+
+    /// Whoever discards a device discards its parts.
+    fn discards(&self, place: Place<'_>) -> bool {
+        self.discard.iter().any(|term| {
+            (0..=place.parts.len())
+                .any(|depth| term.names(Place { parts: &place.parts[..depth], ..place }))
+        })
     }
 }
 
@@ -108,13 +158,20 @@ impl Term {
         Ok(Self { backend, devices })
     }
 
-    fn matches(&self, backend: Backend, kind: DeviceKind, index: usize) -> bool {
-        self.backend.matches(backend)
-            && self.devices.iter().any(|device| match *device {
-                DevicePattern::Any => true,
-                DevicePattern::Kind(wanted) => wanted == kind,
-                DevicePattern::Index(wanted) => wanted == index,
-            })
+    fn names(&self, place: Place<'_>) -> bool {
+        let depth = place.parts.len();
+        self.devices_around(place).any(|device| device.parts.len() == depth)
+    }
+
+    fn names_parts_of(&self, place: Place<'_>) -> bool {
+        let depth = place.parts.len();
+        self.devices_around(place).any(|device| device.parts.len() > depth)
+    }
+
+    /// The patterns that agree with this place as far as both go.
+    fn devices_around(&self, place: Place<'_>) -> impl Iterator<Item = &DevicePattern> {
+        let here = self.backend.matches(place.backend);
+        self.devices.iter().filter(move |device| here && device.agrees(place))
     }
 }
 
@@ -131,27 +188,89 @@ impl BackendPattern {
 impl DevicePattern {
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim().to_ascii_lowercase();
-        match text.as_str() {
-            "*" => Ok(Self::Any),
-            "cpu" => Ok(Self::Kind(DeviceKind::Cpu)),
-            "gpu" => Ok(Self::Kind(DeviceKind::Gpu)),
-            "acc" | "fpga" => Ok(Self::Kind(DeviceKind::Accelerator)),
-            _ if text.contains('.') => {
-                Err(format!("`{text}` asks for a part of a device, which is not supported yet"))
-            }
-            _ => text.parse().map(Self::Index).map_err(|_| {
+        let mut numbers = text.split('.');
+        let whole = match numbers.next().unwrap_or_default() {
+            "*" => WholePattern::Any,
+            "cpu" => WholePattern::Kind(DeviceKind::Cpu),
+            "gpu" => WholePattern::Kind(DeviceKind::Gpu),
+            "acc" | "fpga" => WholePattern::Kind(DeviceKind::Accelerator),
+            number => number.parse().map(WholePattern::Index).map_err(|_| {
                 format!("`{text}` is no device; there are *, cpu, gpu, acc, fpga and numbers")
+            })?,
+        };
+        let part = |number: &str| match number {
+            "*" => Ok(PartPattern::Any),
+            _ => number.parse().map(PartPattern::Number).map_err(|_| {
+                format!("`{text}` is no part of a device; after a point comes * or a number")
             }),
-        }
+        };
+        Ok(Self { whole, parts: numbers.map(part).collect::<Result<_, _>>()? })
+    }
+
+    fn agrees(&self, place: Place<'_>) -> bool {
+        let whole = match self.whole {
+            WholePattern::Any => true,
+            WholePattern::Kind(wanted) => wanted == place.kind,
+            WholePattern::Index(wanted) => wanted == place.index,
+        };
+        whole
+            && self.parts.iter().zip(place.parts).all(|(part, number)| match part {
+                PartPattern::Any => true,
+                PartPattern::Number(wanted) => wanted == number,
+            })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Backend, DeviceKind, Selector};
+    use super::{Backend, DeviceKind, Place, Selector};
 
     fn accepts(text: &str, backend: Backend, kind: DeviceKind, index: usize) -> bool {
-        Selector::parse(text).unwrap().accepts(backend, kind, index)
+        Selector::parse(text).unwrap().accepts(Place { backend, kind, index, parts: &[] })
+    }
+
+    /// The first of OpenCL's devices, a CPU, or a part of it.
+    fn place(parts: &[usize]) -> Place<'_> {
+        Place { backend: Backend::OpenCl, kind: DeviceKind::Cpu, index: 0, parts }
+    }
+
+    fn accepts_part(text: &str, parts: &[usize]) -> bool {
+        Selector::parse(text).unwrap().accepts(place(parts))
+    }
+
+    #[test]
+    fn a_number_after_the_point_is_that_part_and_not_the_whole() {
+        for text in ["opencl:0.1", "OpenCL:CPU.1", "*:*.1", "opencl:0.*", "opencl:7, 0.1"] {
+            assert!(accepts_part(text, &[1]), "{text}");
+            assert!(!accepts_part(text, &[]), "{text}");
+            assert!(!accepts_part(text, &[1, 0]), "{text}");
+        }
+        assert!(!accepts_part("opencl:0.1", &[0]));
+        assert!(!accepts_part("opencl:1.1", &[1]));
+        assert!(!accepts_part("opencl:gpu.1", &[1]));
+        assert!(!accepts_part("host:0.1", &[1]));
+        assert!(accepts_part("opencl:0.1.*", &[1, 5]));
+    }
+
+    #[test]
+    fn parts_are_only_accepted_where_somebody_asks_for_them() {
+        let cuts = |text, parts: &[usize]| {
+            Selector::parse(text).unwrap().may_accept_parts_of(place(parts))
+        };
+        assert!(cuts("opencl:0.1", &[]) && cuts("opencl:0.1.2", &[1]));
+        assert!(!cuts("opencl:0.1", &[1]) && !cuts("opencl:0.1.2", &[0]));
+        assert!(!cuts("opencl:0", &[]) && !cuts("opencl:1.*", &[]) && !cuts("!opencl:1", &[]));
+        assert!(!cuts("*:*.*;!opencl:cpu", &[]));
+        assert!(!accepts_part("!opencl:1", &[0]) && !accepts_part("opencl", &[0]));
+    }
+
+    #[test]
+    fn a_discarding_term_takes_a_part_or_a_device_with_its_parts() {
+        assert!(accepts_part("opencl:0.*;!opencl:0.1", &[0]));
+        assert!(!accepts_part("opencl:0.*;!opencl:0.1", &[1]));
+        assert!(!accepts_part("opencl:0.*;!opencl:0", &[1]));
+        assert!(!accepts_part("opencl:0.*.*;!opencl:0.1", &[1, 0]));
+        assert!(accepts_part("opencl:0,0.*;!opencl:0.1", &[]));
     }
 
     #[test]
@@ -191,7 +310,14 @@ mod tests {
         assert!(wrong("hots").contains("`hots` is no back end; there are *, host"));
         assert!(wrong("gpu").contains("write `*:gpu`"));
         assert!(wrong("opencl:x").contains("`x` is no device"));
-        assert!(wrong("opencl:0.1").contains("part of a device"));
+        assert!(wrong("opencl:0.x").contains("`0.x` is no part of a device; after a point"));
+        assert!(wrong("opencl:0.").contains("`0.` is no part of a device"));
+        assert!(wrong("opencl:0..1").contains("`0..1` is no part of a device"));
+        assert!(wrong("opencl:0.-1").contains("`0.-1` is no part of a device"));
+        assert!(wrong("opencl:.1").contains("`.1` is no device"));
+        assert!(wrong("0.1").contains("write `*:0.1`"));
+        assert!(wrong("!opencl:0.1").contains("accepts none"));
+        assert!(wrong("opencl:0;!opencl:0.1").contains("such as `opencl:0.*`"));
         assert!(wrong("host;").contains("empty term"));
         assert!(wrong("!host;opencl").contains("put it before"));
         assert!(wrong("opencl:-1").contains("`-1` is no device"));

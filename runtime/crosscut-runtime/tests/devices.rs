@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crosscut_adapter_api::{Adapter, CodeForm, DeviceKind};
+use crosscut_adapter_api::{Adapter, CodeForm, DeviceKind, DriverError, DriverErrorKind};
 use crosscut_adapter_host::HostAdapter;
-use crosscut_adapter_mock::{Mock, MockOptions};
-use crosscut_runtime::{Backend, ErrorKind, Runtime};
+use crosscut_adapter_mock::{Call, Mock, MockOptions, Operation};
+use crosscut_runtime::{Backend, Device, ErrorKind, Feature, Runtime};
 
 fn runtime(mock: &Mock, selector: &str) -> Runtime {
     let adapters: Vec<Arc<dyn Adapter>> = vec![Arc::new(HostAdapter), Arc::new(mock.clone())];
@@ -53,6 +53,94 @@ fn the_list_has_what_the_selector_accepts() {
     assert_eq!(count("*:*;!mock:0"), 2);
     let all = runtime(&mock, "mock:1").devices().unwrap();
     assert_eq!((all[0].index(), all[0].kind()), (1, DeviceKind::Gpu));
+}
+
+/// How often a device was cut.
+fn cuts(mock: &Mock) -> usize {
+    mock.log().iter().filter(|call| matches!(call, Call::Partition { .. })).count()
+}
+
+/// Where the devices are that the selector accepts.
+fn places(runtime: &Runtime) -> Vec<String> {
+    runtime.devices().unwrap().iter().map(Device::selector).collect()
+}
+
+#[test]
+fn a_point_in_the_selector_chooses_parts_of_one_compute_unit() {
+    let mock = Mock::new();
+    assert_eq!(places(&runtime(&mock, "mock:0.1")), ["mock:0.1"]);
+    assert_eq!(places(&runtime(&mock, "mock:0,acc.3")), ["mock:0", "mock:0.3"]);
+    assert_eq!(places(&runtime(&mock, "mock:0.*;!mock:0.2")), ["mock:0.0", "mock:0.1", "mock:0.3"]);
+    let runtime = runtime(&mock, "mock:0.9,*.1");
+    let part = runtime.default_device_for_images().unwrap();
+    assert_eq!((part.selector().as_str(), part.info().compute_units), ("mock:0.1", 1));
+    assert_eq!(part.parent().unwrap().selector(), "mock:0");
+}
+
+#[test]
+fn whoever_asks_for_the_selected_part_gets_the_same_one() {
+    let mock = Mock::new();
+    let runtime = runtime(&mock, "mock:0.*");
+    let first = runtime.devices().unwrap();
+    assert_eq!(first, runtime.devices().unwrap());
+    assert_eq!(first[0], runtime.default_device_for_images().unwrap());
+    assert_eq!(first, runtime.platforms().unwrap()[0].devices());
+    assert_eq!(cuts(&mock), 1);
+}
+
+#[test]
+fn a_device_is_cut_only_if_the_selector_asks_for_its_parts() {
+    let devices = vec![Mock::device_info(), Mock::device_info()];
+    let mock = Mock::with(MockOptions { devices, ..MockOptions::default() });
+    assert_eq!(places(&runtime(&mock, "mock:1")), ["mock:1"]);
+    assert_eq!(cuts(&mock), 0);
+    assert_eq!(places(&runtime(&mock, "mock:1.0")), ["mock:1.0"]);
+    assert_eq!(cuts(&mock), 1);
+}
+
+#[test]
+fn parts_are_larger_where_a_driver_allows_fewer() {
+    let mut coarse = Mock::device_info();
+    coarse.limits.sub_devices = 2;
+    let mock = Mock::with(MockOptions { devices: vec![coarse], ..MockOptions::default() });
+    let parts = runtime(&mock, "mock:0.*").devices().unwrap();
+    let units: Vec<u32> = parts.iter().map(|part| part.info().compute_units).collect();
+    assert_eq!(units, [2, 2]);
+    assert_eq!(places(&runtime(&mock, "mock:0.1.0")), ["mock:0.1.0"]);
+}
+
+#[test]
+fn a_part_that_is_not_there_is_told_with_those_that_are() {
+    let mut solid = Mock::device_info();
+    solid.features = solid.features.without(Feature::PartitionEqually);
+    let devices = vec![Mock::device_info(), solid];
+    let mock = Mock::with(MockOptions { devices, ..MockOptions::default() });
+    for (selector, words) in [
+        ("mock:0.4", "mock:0 has the parts mock:0.0 to mock:0.3"),
+        ("mock:0.18446744073709551615", "mock:0 has the parts mock:0.0 to mock:0.3"),
+        ("mock:0.1.0", "mock:0.1 has no parts: "),
+        ("mock:1.0", "mock:1 has no parts: "),
+        ("mock:1.*", "does not have partition_equally"),
+    ] {
+        let error = runtime(&mock, selector).devices().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NoDevice);
+        assert!(error.message().contains("accepts no device\n  there are:"), "{error}");
+        assert!(error.message().contains(words) && error.help().is_some(), "{error}");
+    }
+    // As with whole devices, one that is there is enough.
+    assert_eq!(places(&runtime(&mock, "mock:1.*,0.7,0.2")), ["mock:0.2"]);
+}
+
+#[test]
+fn a_drivers_refusal_to_cut_for_a_selector_is_told() {
+    let mock = Mock::new();
+    let refusal =
+        DriverError { kind: DriverErrorKind::Other, call: "mockPartition", code: -18, log: None };
+    mock.fail(Operation::Partition, 0, refusal);
+    let error = runtime(&mock, "mock:0.0").devices().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoDevice);
+    assert!(error.message().contains("mock:0 has no parts: cutting "), "{error}");
+    assert!(error.message().contains("mockPartition"), "{error}");
 }
 
 #[test]

@@ -87,6 +87,7 @@ pub(crate) fn gather(runtime: &Runtime) -> Report {
         devices: report
             .devices
             .iter()
+            .flat_map(|device| with_parts(device, &accepted))
             .map(|device| {
                 describe(device, accepted.contains(device), default.as_ref() == Some(device))
             })
@@ -99,6 +100,17 @@ pub(crate) fn gather(runtime: &Runtime) -> Report {
     Report { schema: SCHEMA, selector, backends: runtime.backends().iter().map(backend).collect() }
 }
 
+/// A device, and behind it those of its parts that the selector asks for.
+fn with_parts<'a>(
+    device: &'a Device,
+    accepted: &'a [Device],
+) -> impl Iterator<Item = &'a Device> + 'a {
+    let place = |device: &Device| (device.backend(), device.index());
+    let parts =
+        accepted.iter().filter(move |part| part.parent().is_some() && place(part) == place(device));
+    std::iter::once(device).chain(parts)
+}
+
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
@@ -106,7 +118,7 @@ fn first_line(text: &str) -> String {
 fn describe(device: &Device, accepted: bool, default: bool) -> DeviceReport {
     let info = device.info();
     DeviceReport {
-        selector: format!("{}:{}", device.backend(), device.index()),
+        selector: device.selector(),
         name: info.name.clone(),
         kind: info.kind.name().to_owned(),
         vendor: info.vendor.clone(),

@@ -1,5 +1,7 @@
 //! `CROSSCUT_DEVICE` and `ONEAPI_DEVICE_SELECTOR`.
 
+use std::thread::available_parallelism;
+
 use crate::lab::{Lab, lab};
 
 /// The devices there are, as an error lists them.
@@ -26,6 +28,39 @@ fn a_selector_chooses_the_device() {
         let chosen = lab.probe("debug", "chosen").device(selector).works();
         assert!(chosen.starts_with(backend), "{selector}: {chosen}");
     }
+}
+
+#[test]
+fn a_point_in_the_selector_chooses_a_part_of_the_device_and_kernels_run_there() {
+    let Some(lab) = lab() else { return };
+    // With one thread there is nothing to cut.
+    if available_parallelism().is_ok_and(|threads| threads.get() < 2) {
+        return;
+    }
+    let whole = lab.probe("debug", "chosen").device("opencl:cpu").works();
+    let cpu = whole.trim_end();
+    for variable in ["CROSSCUT_DEVICE", "ONEAPI_DEVICE_SELECTOR"] {
+        for (selector, part) in [
+            (format!("{cpu}.1"), format!("{cpu}.1\n")),
+            (format!("{cpu}.*"), format!("{cpu}.0\n")),
+            (format!("{cpu}.*;!{cpu}.0"), format!("{cpu}.1\n")),
+            ("opencl:cpu.0".into(), format!("{cpu}.0\n")),
+            ("host:0.1".into(), "host:0.1\n".into()),
+        ] {
+            let probe = |what| lab.probe("debug", what).with(variable, &selector);
+            assert_eq!(probe("chosen").works(), part, "{selector}");
+            assert_eq!(probe("count").works(), "1000\n", "{selector}");
+        }
+    }
+    let selector = format!("{cpu}.99999");
+    let done = lab.probe("debug", "chosen").device(&selector).run();
+    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
+    let start = format!(
+        "Error: CROSSCUT_DEVICE=`{selector}` accepts no device\n  there are:\n{}    \
+         {cpu} has the parts {cpu}.0 to {cpu}.",
+        listed(lab)
+    );
+    assert!(done.stderr.starts_with(&start), "{}", done.stderr);
 }
 
 #[test]
@@ -59,7 +94,7 @@ fn a_selector_that_cannot_be_read_is_refused_with_what_there_is() {
              there are *, host, native_cpu, opencl, mock, level_zero, cuda, hip",
         ),
         ("opencl:x", "`x` is no device; there are *, cpu, gpu, acc, fpga and numbers"),
-        ("opencl:0.1", "`0.1` asks for a part of a device, which is not supported yet"),
+        ("opencl:0.x", "`0.x` is no part of a device; after a point comes * or a number"),
         ("host;", "there is an empty term"),
         ("!host;opencl", "`opencl` comes after a term that discards: put it before"),
     ] {

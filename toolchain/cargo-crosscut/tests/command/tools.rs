@@ -173,6 +173,27 @@ fn what_the_selector_refuses_is_marked() {
 }
 
 #[test]
+fn parts_that_the_selector_asks_for_are_listed_behind_their_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = listed(folder.path(), &[])["backends"][0]["devices"][0].clone();
+    let features = whole["features"].as_array().unwrap();
+    if !features.contains(&"partition_equally".into()) {
+        // A host with one thread has no parts.
+        return;
+    }
+    let chosen = [("CROSSCUT_DEVICE", OsStr::new("host:0.1"))];
+    let report = listed(folder.path(), &chosen);
+    let devices = report["backends"][0]["devices"].as_array().unwrap();
+    let shown =
+        |device: &Value| ["selector", "accepted", "default"].map(|member| device[member].clone());
+    assert_eq!(devices.len(), 2);
+    assert_eq!(shown(&devices[0]), ["host:0".into(), Value::Bool(false), Value::Bool(false)]);
+    assert_eq!(shown(&devices[1]), ["host:0.1".into(), Value::Bool(true), Value::Bool(true)]);
+    let text = said(&run(folder.path(), &["ls"], &chosen));
+    assert!(text.contains("- host:0  ") && text.contains("* host:0.1  "), "{text}");
+}
+
+#[test]
 fn the_verbose_list_tells_what_devices_can_do() {
     let folder = tempfile::tempdir().unwrap();
     let text = said(&run(folder.path(), &["ls", "--verbose"], &[]));
