@@ -2,9 +2,13 @@
 
 use crate::ir::unescape;
 
-/// A symbol's name for people: demangled, without the hashes of crates.
+/// A symbol's name for people: demangled, without the hashes of crates. That of a part of a static ends
+/// with the part's offset: `pairs::PAIR+8`.
 pub(crate) fn display(symbol: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(symbol))
+    match symbol.rsplit_once('+') {
+        Some((whole, offset)) => format!("{:#}+{offset}", rustc_demangle::demangle(whole)),
+        None => format!("{:#}", rustc_demangle::demangle(symbol)),
+    }
 }
 
 /// The symbol that a name of LLVM's assembly stands for: `@f`, or `@"a b"` with escapes.

@@ -19,7 +19,7 @@ use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
     aggregates, arrivals, constants, decorations, division, integers, legalise, masks,
-    memory_scopes, records, scope, sets, sites, spaces, sub_groups, tables,
+    memory_scopes, parts, records, scope, sets, sites, spaces, sub_groups, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -43,7 +43,8 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     module.set_target(&device);
     module.run("default<O2>", Some(&device))?;
     verify(&module, "optimise")?;
-    let ir = Ir::parse(&module.print());
+    let mut ir = Ir::parse(&module.print());
+    parts::run(&mut ir);
     dump.write("optimise", None, || ir.print());
 
     // A symbol that is still called after optimising is really wanted.
@@ -69,7 +70,8 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
 
     module.strip_debug_info();
     module.run("instnamer", None)?;
-    let ir = Ir::parse(&module.print());
+    let mut ir = Ir::parse(&module.print());
+    parts::run(&mut ir);
     dump.write("check", None, || ir.print());
     let globals = all_globals(&ir, &entries);
     let mut images = Vec::new();

@@ -1,6 +1,6 @@
 //! Device globals and statics.
 
-use core::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crosscut::prelude::*;
 use crosscut_language::{agree, map};
@@ -77,4 +77,50 @@ fn plain_constant_statics_are_read() {
         let i = i as usize;
         [i32::from(PRIMES[i]), i32::from(TEXT.as_bytes()[i]), i32::from(NEGATIVE) * i as i32]
     });
+}
+
+#[test]
+fn several_globals_in_one_static_are_several() {
+    struct Totals {
+        count: DeviceGlobal<AtomicU32>,
+        sums: [DeviceGlobal<AtomicU64>; 2],
+        factors: DeviceGlobal<[u32; 3]>,
+    }
+    static TOTALS: Totals = Totals {
+        count: DeviceGlobal::new(7),
+        sums: [DeviceGlobal::new(20), DeviceGlobal::new(30)],
+        factors: DeviceGlobal::new([1, 2, 3]),
+    };
+    let totals = agree(|queue| {
+        queue.reset(&TOTALS.count)?;
+        queue.reset(&TOTALS.sums[0])?;
+        queue.reset(&TOTALS.sums[1])?;
+        queue.parallel_for(10, (), |i, ()| {
+            TOTALS.count.fetch_add(1, Relaxed);
+            TOTALS.sums[0].fetch_add(i as u64, Relaxed);
+            TOTALS.sums[1].fetch_add(u64::from(TOTALS.factors.get()[i % 3]), Relaxed);
+        })?;
+        let sums = [queue.read(&TOTALS.sums[0])?, queue.read(&TOTALS.sums[1])?];
+        Ok(vec![u64::from(queue.read(&TOTALS.count)?), sums[0], sums[1]])
+    });
+    assert_eq!(totals, [17, 65, 49]);
+}
+
+#[test]
+fn one_of_a_pair_of_globals_is_changed_and_the_other_is_not() {
+    static PAIR: (DeviceGlobal<AtomicU32>, DeviceGlobal<AtomicU32>) =
+        (DeviceGlobal::zeroed(), DeviceGlobal::new(5));
+    let pair = agree(|queue| {
+        queue.write(&PAIR.0, &1)?;
+        queue.write(&PAIR.1, &2)?;
+        queue.parallel_for(10, (), |i, ()| {
+            if i < 4 {
+                PAIR.1.fetch_add(1, Relaxed);
+            } else {
+                PAIR.0.fetch_add(100, Relaxed);
+            }
+        })?;
+        Ok(vec![queue.read(&PAIR.0)?, queue.read(&PAIR.1)?])
+    });
+    assert_eq!(pair, [601, 6]);
 }

@@ -56,7 +56,11 @@ fn patches(bytes: &[u8], symbols: &[String]) -> Result<Vec<(u64, i64)>, PatchErr
     Ok((0_u64..)
         .zip(symbols)
         .map(|(index, symbol)| {
-            let address = addresses.get(symbol.as_str()).copied();
+            let (whole, inside) = whole_and_offset(symbol);
+            let address = match addresses.get(symbol.as_str()) {
+                Some(address) => Some(*address),
+                None => addresses.get(whole).map(|address| address.wrapping_add(inside)),
+            };
             // Addresses of one program are less than 2^63 apart, so the difference is exact.
             let offset = address.map_or(0, |address| address.wrapping_sub(array).cast_signed());
             (start + index * element + OFFSET_FIELD, offset)
@@ -64,13 +68,23 @@ fn patches(bytes: &[u8], symbols: &[String]) -> Result<Vec<(u64, i64)>, PatchErr
         .collect())
 }
 
+/// The static that a symbol of its part `PAIR+8` speaks of, and where in it the part begins.
+fn whole_and_offset(symbol: &str) -> (&str, u64) {
+    let part = symbol.rsplit_once('+').and_then(|(whole, at)| Some((whole, at.parse().ok()?)));
+    part.unwrap_or((symbol, 0))
+}
+
 const OFFSET_FIELD: u64 = std::mem::offset_of!(HostObject, offset) as u64;
 
 /// The addresses of these symbols and of the array. A static that rustc's link-time optimisation
 /// has made visible to other object files has `.llvm.` and a number behind its name.
 fn addresses<'a>(file: &object::File<'a>, wanted: &'a [String]) -> HashMap<&'a str, u64> {
-    let wanted: HashMap<&str, ()> =
-        wanted.iter().map(|name| (name.as_str(), ())).chain([(HOST_OBJECTS, ())]).collect();
+    let wanted: HashMap<&str, ()> = wanted
+        .iter()
+        .flat_map(|name| [name.as_str(), whole_and_offset(name).0])
+        .chain([HOST_OBJECTS])
+        .map(|name| (name, ()))
+        .collect();
     let mut found = HashMap::new();
     for symbol in file.symbols().filter(|symbol| symbol.is_definition()) {
         if matches!(symbol.kind(), SymbolKind::File | SymbolKind::Section) {

@@ -3,6 +3,7 @@
 use super::debug::{DebugInfo, Frame, is_users};
 use crate::job::Diagnostic;
 use crate::names;
+use crate::passes::globals::ONE_OF_SEVERAL;
 
 /// What a kernel does that a device cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +163,9 @@ impl Problem {
             Self::WideDivision => "divide 64-bit integers, or use floating point",
             Self::Undefined { .. } => {
                 "call Rust code: functions of C libraries and `extern` blocks only run on the host"
+            }
+            Self::GlobalAddress { reason } if reason == ONE_OF_SEVERAL => {
+                "put each device global in a static of its own, or make one device global of an array"
             }
             Self::GlobalAddress { .. } => {
                 "name the static in the kernel, or choose between statics with `if` or `match`"

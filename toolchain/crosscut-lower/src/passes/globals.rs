@@ -12,6 +12,9 @@ use crosscut_image::{global_properties, hooks};
 
 use crate::ir::{Call, Instruction, Ir, Item, Kind, split_at_commas, tokens};
 
+/// Why a global inside a static is not known, where `parts` gave it no symbol.
+pub(crate) const ONE_OF_SEVERAL: &str = "it is one of several in a static";
+
 /// A device global that a kernel reaches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct UsedGlobal {
@@ -171,6 +174,9 @@ fn collect_symbols(
     symbols: &mut BTreeSet<String>,
     seen: &mut BTreeSet<String>,
 ) -> Result<bool, String> {
+    if operand.contains("getelementptr ") {
+        return Err(ONE_OF_SEVERAL.into());
+    }
     let names: Vec<&str> = tokens(operand)
         .map(|token| token.1)
         .filter(|token| token.starts_with(['%', '@']))
@@ -191,6 +197,9 @@ fn collect_symbols(
     let definition = function.instructions().find(|instruction| instruction.result == Some(name));
     match definition {
         Some(Instruction { opcode: "select" | "phi", text, .. }) => {
+            if text.contains("getelementptr ") {
+                return Err(ONE_OF_SEVERAL.into());
+            }
             let skipped = if text.contains("= select") { 1 } else { 0 };
             let values = tokens(text)
                 .map(|token| token.1)
@@ -203,6 +212,9 @@ fn collect_symbols(
                 from_memory |= collect_symbols(function, value, symbols, seen)?;
             }
             Ok(from_memory)
+        }
+        Some(Instruction { opcode: "getelementptr", text, .. }) if text.contains("ptr @") => {
+            Err(ONE_OF_SEVERAL.into())
         }
         _ => Ok(true),
     }

@@ -17,6 +17,7 @@ pub(crate) mod memory_scopes;
 pub(crate) mod narrow;
 pub(crate) mod outline;
 pub(crate) mod panics;
+pub(crate) mod parts;
 pub(crate) mod prepare;
 pub(crate) mod records;
 pub(crate) mod scope;
@@ -32,7 +33,10 @@ pub const PASSES: &[(&str, &str)] = &[
         "link",
         "first, because every later step asks what kernels reach; runs prepare and panics as it grows the module, so that no formatting code is linked for a panic's text",
     ),
-    ("optimise", "inlines everything into the entries and folds the hooks' operands to constants"),
+    (
+        "optimise",
+        "inlines everything into the entries and folds the hooks' operands to constants; globals that are parts of statics get symbols of their own at its end",
+    ),
     (
         "check",
         "after optimise, so that code which cannot run is not complained about, and while debug info is there to say where",

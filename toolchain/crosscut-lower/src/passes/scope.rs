@@ -105,9 +105,9 @@ fn initial(line: &str, size: u64) -> Option<Vec<u8>> {
         }
     }
     let size = usize::try_from(size).ok()?;
-    let start = bytes.len().checked_sub(size)?;
-    let bytes = bytes.split_off(start);
-    bytes.iter().any(|byte| *byte != 0).then_some(bytes)
+    // Behind the storage; the static may go on with other things.
+    let bytes = bytes.get(size..size.checked_mul(2)?)?;
+    bytes.iter().any(|byte| *byte != 0).then(|| bytes.to_vec())
 }
 
 /// The kernels through which the host reaches the image's variables, and their names.
@@ -181,6 +181,8 @@ mod tests {
         assert!(definition(&scoped("@G"), zero, "").contains("[4 x i8] zeroinitializer"));
         let plain = "@G = global [8 x i8] c\"aaaabbbb\", align 4";
         assert!(definition(&scoped("@G"), plain, "").contains("c\"\\62\\62\\62\\62\""));
+        let first_of_two = "@G = global [16 x i8] c\"aaaabbbbccccdddd\", align 4";
+        assert!(definition(&scoped("@G"), first_of_two, "").contains("c\"\\62\\62\\62\\62\""));
     }
 
     #[test]

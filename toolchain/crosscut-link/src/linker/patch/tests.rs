@@ -10,10 +10,11 @@ const PROGRAM: &str = r#"
 struct HostObject { offset: i64, id: *const u8, id_length: u64 }
 unsafe impl Sync for HostObject {}
 #[unsafe(no_mangle)]
-static mut __crosscut_host_objects: [HostObject; 3] = [
+static mut __crosscut_host_objects: [HostObject; 4] = [
     HostObject { offset: 0, id: b"a".as_ptr(), id_length: 1 },
     HostObject { offset: 0, id: b"b".as_ptr(), id_length: 1 },
-    HostObject { offset: -1, id: b"c".as_ptr(), id_length: 1 },
+    HostObject { offset: 0, id: b"c".as_ptr(), id_length: 1 },
+    HostObject { offset: -1, id: b"d".as_ptr(), id_length: 1 },
 ];
 #[unsafe(no_mangle)]
 static mut FIRST: [u64; 4] = [7; 4];
@@ -22,13 +23,12 @@ static mut SECOND: [u64; 400] = [0; 400];
 fn main() {
     let array = &raw mut __crosscut_host_objects;
     let base = array as *const u8;
-    for (index, expected) in [&raw mut FIRST as *const u8, &raw mut SECOND as *const u8]
-        .into_iter().enumerate()
-    {
+    let (first, second) = (&raw mut FIRST as *const u8, &raw mut SECOND as *const u8);
+    for (index, expected) in [first, second, second.wrapping_add(16)].into_iter().enumerate() {
         let offset = unsafe { (&raw const (*array)[index].offset).read_volatile() };
         assert_eq!(base.wrapping_offset(offset as isize), expected, "{index}");
     }
-    assert_eq!(unsafe { (&raw const (*array)[2].offset).read_volatile() }, 0);
+    assert_eq!(unsafe { (&raw const (*array)[3].offset).read_volatile() }, 0);
 }
 "#;
 
@@ -50,7 +50,7 @@ fn compile(folder: &Path, options: &[&str]) -> PathBuf {
 }
 
 fn symbols() -> Vec<String> {
-    ["FIRST", "SECOND", "NOWHERE"].map(String::from).to_vec()
+    ["FIRST", "SECOND", "SECOND+16", "NOWHERE"].map(String::from).to_vec()
 }
 
 #[test]
