@@ -43,6 +43,13 @@ pub(super) fn contradictions(
             }
         }
     }
+    for uses in uses.values_mut() {
+        // Symbols come in the order of hashes, which depend on where a crate lies: the message must not.
+        uses.sort_by_key(|one| {
+            let span = one.span.as_ref();
+            (one.kernel.clone(), span.map(|span| (span.file.clone(), span.line, span.column)))
+        });
+    }
     uses.iter().filter_map(|(symbol, uses)| contradiction(ir, symbol, uses, debug)).collect()
 }
 
