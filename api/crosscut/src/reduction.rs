@@ -128,7 +128,7 @@ impl<'q, T: DeviceCopy, F: Operator<T>> Reduction<'q, T, F> {
     /// Combines what the last launch contributed with the total.
     fn combine_pending(&mut self) -> Result<()> {
         let operator = self.operator;
-        let (mut level, mut length) = (0, std::mem::take(&mut self.pending));
+        let (mut level, mut length) = (0, self.pending);
         while length > RUN {
             let runs = length.div_ceil(RUN);
             self.room(level + 1, runs)?;
@@ -156,6 +156,8 @@ impl<'q, T: DeviceCopy, F: Operator<T>> Reduction<'q, T, F> {
                 *total = combined;
             })?;
         }
+        // Not before: what could not be combined stays, and is combined by whoever asks next.
+        self.pending = 0;
         Ok(())
     }
 }

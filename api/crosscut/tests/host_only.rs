@@ -168,3 +168,18 @@ fn a_task_that_writes_a_global_is_not_held_up_by_kernels_that_wait_for_it() -> R
     }
     Ok(())
 }
+
+#[test]
+fn a_kernel_behind_a_barrier_waits_for_what_the_barrier_waits_for() -> Result<()> {
+    static DONE: AtomicU32 = AtomicU32::new(0);
+    let (one, two) = (host(), host());
+    let task = one.host_task(|| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        DONE.store(1, Relaxed);
+    })?;
+    two.launch().after(&task).barrier()?;
+    let mut seen = two.zeroed::<u32>(1)?;
+    two.for_each(&mut seen, (), |_, seen, ()| *seen = DONE.load(Relaxed))?;
+    assert_eq!(two.download(&seen)?, [1]);
+    Ok(())
+}

@@ -34,11 +34,11 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         assert!(from < self.0.local_len(), "a work-group has no item with this index to broadcast");
         let slots = Slots::<T>::of(self.0);
         slots.put(self.0.local_linear(), &value);
-        if !self.0.wait(3, 0) {
+        if !self.0.wait(3, size_of::<T>()) {
             return value;
         }
         let found = slots.get(from);
-        self.0.wait(4, 0);
+        self.0.wait(4, size_of::<T>());
         found
     }
 
@@ -108,7 +108,7 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         let (at, items) = (self.0.local_linear(), self.0.local_len());
         let slots = Slots::<T>::of(self.0);
         slots.put(at, &value);
-        if !self.0.wait(3, 0) {
+        if !self.0.wait(3, size_of::<T>()) {
             return value;
         }
         // Before it in its run.
@@ -124,7 +124,7 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         if at % RUN == RUN - 1 || at == items - 1 {
             slots.put(items + run, &whole);
         }
-        if !self.0.wait(4, 0) {
+        if !self.0.wait(4, size_of::<T>()) {
             return value;
         }
         let (mut earlier, mut all) = (None, None);
@@ -142,7 +142,7 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         };
         let answer = choose(before, value, all.unwrap_or(value));
         // Nobody may change what others still read.
-        self.0.wait(5, 0);
+        self.0.wait(5, size_of::<T>());
         answer
     }
 }
@@ -200,8 +200,10 @@ impl<T: DeviceCopy> Slots<T> {
             let slot = self.base.cast::<*const T>().wrapping_add(number);
             // SAFETY: as above.
             let value = unsafe { slot.read() };
-            // SAFETY: the item that put the address waits, or is this one: the value is there.
-            unsafe { value.read() }
+            // SAFETY: the item that put the address waits, or is this one: the value is there. It has as
+            // many bytes, because items wait for one another with the size of what they show, and any
+            // bytes are a value; only its alignment may be that of another type.
+            unsafe { value.read_unaligned() }
         }
     }
 }

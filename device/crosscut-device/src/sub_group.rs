@@ -100,7 +100,7 @@ impl<I: Index> SubGroup<'_, '_, I> {
             hooks::__crosscut_sub_group_barrier();
             keep_in_place();
         } else {
-            self.wait(1);
+            self.wait(1, 0);
         }
     }
 
@@ -215,12 +215,12 @@ impl<I: Index> SubGroup<'_, '_, I> {
         }
         let slots = Slots::<T>::of(self.0);
         slots.put(self.0.local_linear(), &value);
-        if !self.wait(2) {
+        if !self.wait(2, size_of::<T>()) {
             return value;
         }
         let found = slots.get(self.first() + from);
         // Nobody may change what others still read.
-        self.wait(3);
+        self.wait(3, size_of::<T>());
         found
     }
 
@@ -230,7 +230,7 @@ impl<I: Index> SubGroup<'_, '_, I> {
     fn fold<T: DeviceCopy>(&self, value: T, combine: &impl Fn(T, T) -> T, last: usize) -> T {
         let slots = Slots::<T>::of(self.0);
         slots.put(self.0.local_linear(), &value);
-        if !self.wait(2) {
+        if !self.wait(2, size_of::<T>()) {
             return value;
         }
         let first = self.first();
@@ -242,7 +242,7 @@ impl<I: Index> SubGroup<'_, '_, I> {
         }
         // Nobody may change what others still read. What is the user's comes after that: it may
         // panic, and this item would be gone with its value.
-        self.wait(3);
+        self.wait(3, size_of::<T>());
         let mut folded = values[0];
         let mut at = 1;
         while at <= last {
@@ -275,11 +275,12 @@ impl<I: Index> SubGroup<'_, '_, I> {
         self.0.local_linear() / HOST_SUB_GROUP * HOST_SUB_GROUP
     }
 
-    /// On the host: waits for the sub-group. Answers whether all have come.
+    /// On the host: waits for the sub-group, whose items show one another values of `size` bytes.
+    /// Answers whether all have come.
     #[inline(always)]
     #[track_caller]
-    fn wait(&self, step: u32) -> bool {
-        self.0.wait(SUB_GROUP_STEP + step, 0)
+    fn wait(&self, step: u32, size: usize) -> bool {
+        self.0.wait(SUB_GROUP_STEP + step, size)
     }
 }
 

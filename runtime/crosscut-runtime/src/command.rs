@@ -199,9 +199,12 @@ impl Command {
 impl Drop for Command {
     fn drop(&mut self) {
         // Its record is used again as soon as it is given back: not while the kernel may write it.
-        if let Outcome::Watched(_) = self.outcome.get_mut().unwrap_or_else(PoisonError::into_inner)
+        let outcome = self.outcome.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Outcome::Watched(_) = outcome
+            && self.event.wait().is_err()
         {
-            let _ = self.event.wait();
+            // It may still run: what it may write to is given to nobody any more.
+            std::mem::forget(std::mem::replace(outcome, Outcome::Settled));
         }
     }
 }

@@ -246,14 +246,16 @@ impl Queue {
         // Pieces of whole atomics, which are never wider than 8 bytes.
         let unit = if pattern.len() == 1 { &[pattern[0]; 8][..] } else { pattern };
         let piece = unit.repeat((FILL_PIECE / unit.len()).clamp(1, size.div_ceil(unit.len())));
-        let mut done = 0;
+        let (mut done, mut events) = (0, Vec::new());
         while done < size {
             let part = piece.len().min(size - done);
             // SAFETY: the piece has as many bytes; the caller's pattern is valid by its type.
-            unsafe { self.copy_to_global(global, offset + done, piece.as_ptr(), part, after) }?;
+            let copied =
+                unsafe { self.copy_to_global(global, offset + done, piece.as_ptr(), part, after) };
+            events.push(copied?);
             done += part;
         }
-        Ok(Event::nothing())
+        Ok(Event::all(&events))
     }
 
     /// Copies the first `size` bytes of a buffer to a global from byte `offset` on, after `after`.

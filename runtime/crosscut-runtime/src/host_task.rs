@@ -111,7 +111,7 @@ impl Queue {
         let events: Vec<&dyn adapter::Event> = waits.iter().map(|it| &*it.event).collect();
         let event = self.adapter.barrier(&events).map_err(failed)?;
         let command = Command::new(self.origin, event, Outcome::Settled);
-        self.pending.remember(&command);
+        self.pending.remember_barrier(&command);
         Ok(Event::of(command))
     }
 }

@@ -75,6 +75,12 @@ impl Pending {
         list.commands.push_back(Arc::clone(command));
     }
 
+    /// Remembers a barrier: as behind a task, native commands must ask whether it is their turn.
+    pub(crate) fn remember_barrier(&self, command: &Arc<Command>) {
+        self.tasked.store(true, Ordering::Release);
+        self.remember(command);
+    }
+
     /// Remembers a host task.
     pub(crate) fn remember_task(&self, command: &Arc<Command>) {
         self.tasked.store(true, Ordering::Release);
@@ -84,6 +90,7 @@ impl Pending {
         list.tasks.push(Arc::clone(command));
     }
 
+    /// Whether there has been a task or a barrier.
     pub(crate) fn has_had_tasks(&self) -> bool {
         self.tasked.load(Ordering::Acquire)
     }

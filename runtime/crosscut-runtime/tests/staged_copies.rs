@@ -32,6 +32,20 @@ fn a_copy_returns_while_the_device_is_busy_and_its_source_may_change() {
 }
 
 #[test]
+fn the_event_of_a_fill_in_pieces_completes_with_the_last_of_them() {
+    let mock = Mock::new();
+    let global = register(vec![kernel(953, "k", vec![])], 0);
+    let queue = queue(&device(&mock));
+    read_global(&queue, global).unwrap();
+    mock.hold();
+    let event = queue.fill_global(global, 0, &[1, 2, 3], 2, &[]).unwrap();
+    assert!(!event.is_complete().unwrap());
+    mock.release();
+    event.wait().unwrap();
+    assert_eq!(read_global(&queue, global).unwrap().to_ne_bytes(), [1, 2, 3, 1, 2, 3, 0, 0]);
+}
+
+#[test]
 fn the_event_of_a_copy_fails_with_it() {
     let mock = Mock::new();
     let global = register(vec![kernel(951, "k", vec![])], 1);
