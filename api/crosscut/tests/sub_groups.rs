@@ -45,53 +45,6 @@ fn items_of_one_sub_group_that_part_are_told_where_they_are() {
 }
 
 #[test]
-fn an_item_that_survives_a_panic_of_its_own_combining_leaves_nobody_with_its_value() {
-    let queue = host();
-    let mut sums = queue.zeroed::<u64>(8).unwrap();
-    let event = queue.parallel_for(NdRange::new(8, 8), &mut sums, |item, sum| {
-        let own = item.local();
-        let combined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            item.sub_group().reduce([own as u64; 4], |one, other| {
-                assert_ne!(own, 0);
-                std::array::from_fn(|at| one[at] + other[at])
-            })
-        }));
-        *sum = combined.map_or(1000, |sums| sums[3]);
-    });
-    event.unwrap().wait().unwrap();
-    assert_eq!(queue.download(&sums).unwrap(), [1000, 28, 28, 28, 28, 28, 28, 28]);
-}
-
-#[test]
-fn items_that_show_one_another_values_of_different_sizes_are_told() {
-    fn swap<T: DeviceCopy>(item: &crosscut::NdItem<'_, usize>, value: T) -> T {
-        item.sub_group().shuffle_xor(value, 1)
-    }
-    fn first<T: DeviceCopy>(item: &crosscut::NdItem<'_, usize>, value: T) -> T {
-        item.work_group().broadcast(value, 0)
-    }
-    let queue = host();
-    let swaps = queue.parallel_for(NdRange::new(8, 8), (), |item, ()| {
-        if item.local() % 2 == 0 {
-            swap(&item, [0u64; 4096]);
-        } else {
-            swap(&item, 0u8);
-        }
-    });
-    let text = swaps.unwrap().wait().unwrap_err().to_string();
-    assert!(text.contains("items of one sub-group wait at different barriers"), "{text}");
-    let broadcasts = queue.parallel_for(NdRange::new(8, 8), (), |item, ()| {
-        if item.local() % 2 == 0 {
-            first(&item, 0u8);
-        } else {
-            first(&item, [0u64; 4096]);
-        }
-    });
-    let text = broadcasts.unwrap().wait().unwrap_err().to_string();
-    assert!(text.contains("items of one work-group wait at different barriers"), "{text}");
-}
-
-#[test]
 fn a_sub_group_that_some_items_have_left_is_an_error() {
     let queue = host();
     let event = queue.parallel_for(NdRange::new(16, 16), (), |item, ()| {
