@@ -49,7 +49,7 @@ const TEST_VARIABLES: [(&str, &str); 2] =
 
 /// The tests of the Rust API that no device can run: kernels that only native code allows, groups that
 /// break the rules of barriers, and programs that do not compile.
-const NOT_ON_DEVICES: [&str; 3] = ["host_only", "work_groups", "compile_fail"];
+const NOT_ON_DEVICES: [&str; 4] = ["host_only", "work_groups", "sub_groups", "compile_fail"];
 
 fn rust_api_on_opencl() -> Result {
     let mut command = crosscut_tests();
