@@ -35,12 +35,18 @@ impl HostQueue {
         let submitted = self.profiling.then(now);
         // A barrier that failed is told by its own event.
         let _ = self.gate.pass();
-        wait_all(after)?;
-        Ok(Timing(submitted.map(|submitted| (submitted, now()))))
+        Timing::start(submitted, after)
     }
 }
 
 impl Timing {
+    /// Waits for the events, and starts.
+    #[inline]
+    fn start(submitted: Option<u64>, after: &[&dyn Event]) -> Result<Self, DriverError> {
+        wait_all(after)?;
+        Ok(Self(submitted.map(|submitted| (submitted, now()))))
+    }
+
     /// The event of a command that has just run.
     fn done(self) -> Box<dyn Event> {
         match self.0 {
@@ -161,9 +167,7 @@ impl NativeQueue for HostQueue {
     ) -> Result<NativeOutcome, DriverError> {
         // The runtime has waited for the queue's turn. It would be too late here, where it holds the
         // globals: what the queue waits for may need them.
-        let submitted = self.profiling.then(now);
-        wait_all(after)?;
-        let timing = Timing(submitted.map(|submitted| (submitted, now())));
+        let timing = Timing::start(self.profiling.then(now), after)?;
         // SAFETY: the caller's promise is passed on unchanged.
         let outcome = unsafe { pool::run(&self.workers, entry, launch) };
         Ok((timing.done(), outcome))
