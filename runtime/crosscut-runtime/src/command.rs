@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use crosscut_adapter_api::{self as adapter, EventState, EventTimes};
 
 use crate::Error;
+use crate::lines::Delivery;
 use crate::notice::Notice;
 use crate::record::Watch;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -74,6 +75,7 @@ impl Command {
             return Ok(());
         }
         self.complete()?;
+        let _delivery = Delivery;
         let mut outcome = self.outcome();
         self.settled.store(true, Ordering::Release);
         match std::mem::replace(&mut *outcome, Outcome::Settled) {
@@ -89,6 +91,7 @@ impl Command {
             return Ok(());
         }
         self.complete()?;
+        let _delivery = Delivery;
         self.tell()
     }
 

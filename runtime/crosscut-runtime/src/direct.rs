@@ -12,6 +12,7 @@ use crosscut_adapter_api::{DeviceKind, MemoryKind};
 use crate::command::{Access, Command};
 use crate::context::Context;
 use crate::event::Event;
+use crate::lines::Delivery;
 use crate::memory::Allocation;
 use crate::queue::Queue;
 use crate::sync::MutexGuard;
@@ -143,6 +144,7 @@ impl Command {
 
     /// Blocks until it has ended. False if it failed.
     fn finish(&self) -> bool {
+        let _delivery = Delivery;
         self.is_settled() || (self.event.wait().is_ok() && self.has_ended())
     }
 }

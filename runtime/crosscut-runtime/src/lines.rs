@@ -3,7 +3,11 @@
 //! A launch whose kernel prints has an area of its own, which the kernel's items fill side by side. What
 //! is in it is printed once the launch is known to have completed, at the latest when it is waited for.
 //! The area is bounded: lines without room are counted, and said to be missing.
+//!
+//! Who learns that a launch has completed often holds a lock, and who holds the lock of standard output may
+//! want that very lock next. So lines first go to the [`outbox`], which is emptied where no lock is held.
 
+mod outbox;
 mod text;
 
 use std::num::NonZeroUsize;
@@ -17,6 +21,7 @@ use crate::context::Context;
 use crate::memory::{Allocation, allocate};
 use crate::record::zero;
 
+pub(crate) use outbox::Delivery;
 pub use text::LineValue;
 
 /// The words before the first line.
@@ -28,7 +33,7 @@ const AREA_SIZE: NonZeroUsize = NonZeroUsize::new(4 * AREA_WORDS).unwrap();
 #[derive(Default)]
 pub(crate) struct Areas(Mutex<Vec<Arc<Allocation>>>);
 
-/// One launch's area. What is in it is printed when this is dropped, which is after the launch.
+/// One launch's area. What is in it goes to the [`outbox`] when this is dropped, which is after the launch.
 pub(crate) struct Lines {
     area: Arc<Allocation>,
     context: Context,
@@ -80,7 +85,7 @@ impl Lines {
         Ok(words)
     }
 
-    /// Prints what there is, and leaves zeros.
+    /// Posts what there is, and leaves zeros.
     fn deliver(&self) -> Result<(), DriverError> {
         let header = self.words(HEADER)?;
         if header == [0, 0] {
@@ -90,7 +95,7 @@ impl Lines {
         let words = self.words(used)?;
         let size = NonZeroUsize::MIN.saturating_add(4 * used - 1);
         zero(&self.area, 0, size, &self.context)?;
-        write(&text::lines(&words[HEADER..], header[1]));
+        outbox::post(&text::lines(&words[HEADER..], header[1]));
         Ok(())
     }
 }

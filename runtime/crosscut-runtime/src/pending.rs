@@ -7,6 +7,7 @@ use crosscut_adapter_api as adapter;
 
 use crate::Error;
 use crate::command::Command;
+use crate::lines::Delivery;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 
@@ -107,6 +108,7 @@ impl Pending {
 
     /// Tells of the first failure that nobody has been told of. Later ones stay for the next call.
     pub(crate) fn tell(&self) -> Result<(), Error> {
+        let _delivery = Delivery;
         let mut list = self.list();
         // How many at the front still run: only out of order others may have ended behind them.
         let mut running = 0;
@@ -133,6 +135,7 @@ impl Pending {
 
     /// Waits for all commands of the queue, and prints what nobody can ask about any more.
     pub(crate) fn settle(&self, queue: &dyn adapter::Queue) {
+        let _delivery = Delivery;
         let mut list = std::mem::take(&mut *self.list());
         for task in list.tasks.drain(..) {
             // What it says is looked for below.

@@ -11,6 +11,7 @@ use crate::command::{Access, Command, Origin, Outcome};
 use crate::context::Context;
 use crate::few::Few;
 use crate::host_task;
+use crate::lines::Delivery;
 use crate::memory::Allocation;
 use crate::pending::Pending;
 use crate::worker;
@@ -136,6 +137,7 @@ impl Queue {
             let after: Few<&dyn adapter::Event, FEW> = after.iter().map(|it| &*it.event).collect();
             return Ok(Command::new(self.origin, run(&after)?, outcome));
         }
+        let _delivery = Delivery;
         self.pending.forget_settled();
         if uses.is_empty() && after.is_empty() {
             // There is no order to keep.

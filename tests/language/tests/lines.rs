@@ -1,6 +1,7 @@
 //! Lines that kernels print, on every device: this test runs itself, and looks at what came out.
 
 use std::process::Command;
+use std::time::Duration;
 
 use crosscut::prelude::*;
 use crosscut::{Result, device_println};
@@ -48,14 +49,40 @@ fn groups_and_launches(queue: &Queue) -> Result<()> {
     queue.wait()
 }
 
+/// One thread waits for a kernel that printed while another, which has the lock of standard output, uses the
+/// same queue.
+fn standard_output_is_locked(queue: &Queue) -> Result<()> {
+    queue.single_task((), |()| device_println!("printed"))?;
+    std::thread::scope(|threads| {
+        let output = std::io::stdout().lock();
+        let waits = threads.spawn(|| queue.wait());
+        // Long enough for it to stand before the lock; less would only make the test weaker.
+        std::thread::sleep(Duration::from_millis(300));
+        queue.single_task((), |()| ())?.wait()?;
+        drop(output);
+        waits.join().unwrap()
+    })
+}
+
+/// Ends a process that hangs.
+fn watch_over_this_process() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(60));
+        eprintln!("this hangs");
+        std::process::abort();
+    });
+}
+
 #[test]
 fn program() {
     let (Ok(program), Ok(target)) = (std::env::var(PROGRAM), std::env::var(TARGET)) else { return };
+    watch_over_this_process();
     let queue = &targets()[target.parse::<usize>().unwrap()].queue;
     match program.as_str() {
         "values" => every_kind_of_value(queue),
         "room" => more_than_there_is_room_for(queue),
         "panic" => a_panic_after_a_line(queue),
+        "locked" => standard_output_is_locked(queue),
         _ => groups_and_launches(queue),
     }
     .unwrap();
@@ -123,6 +150,13 @@ fn lines_without_room_are_counted() {
 fn a_panic_does_not_take_the_lines_before_it() {
     for lines in run("panic") {
         assert_eq!(lines, ["before", "told: true"]);
+    }
+}
+
+#[test]
+fn who_holds_standard_output_may_use_a_queue_that_prints() {
+    for lines in run("locked") {
+        assert_eq!(lines, ["printed"]);
     }
 }
 
