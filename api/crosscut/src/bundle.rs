@@ -12,7 +12,7 @@ use crate::{Context, Result, specialize};
 /// A launch builds its kernel at the first call, which takes a while on most devices. A bundle builds
 /// kernels when it suits the program, all of them or those whose names a filter accepts, with values
 /// for specialization constants if it is given some. Several bundles of the same kernels with different
-/// values live side by side; all see the same device globals.
+/// values live side by side; all see the same device globals, and each has its own values of symbols.
 ///
 /// Closures have no names of their own; theirs are those of the functions they are in:
 /// `matmul::multiply::{closure#0}`.

@@ -167,7 +167,7 @@ impl Launch<'_> {
         value: &T::Host,
     ) -> Result<Event> {
         self.queue().outside_kernels()?;
-        let (global, source) = (handle(global), std::ptr::from_ref(value).cast());
+        let (global, source) = (self.global(handle(global)), std::ptr::from_ref(value).cast());
         // SAFETY: a value has its bytes, and any are valid for the global's type.
         unsafe {
             self.queue().runtime().copy_to_global(global, 0, source, global.size(), self.events())
@@ -190,16 +190,16 @@ impl Launch<'_> {
         S: CopySource<HostElement<T>>,
     {
         self.queue().outside_kernels()?;
-        let global = handle(global);
+        let global = self.global(handle(global));
         let (queue, after) = (self.queue().runtime(), self.events());
         match source.place() {
             source::Place::Host(source) => {
-                let (from, size) = bytes_of::<T>(global, offset, source.len())?;
+                let (from, size) = bytes_of::<T>(&global, offset, source.len())?;
                 // SAFETY: the slice has as many bytes, and any are valid for the global's type.
                 unsafe { queue.copy_to_global(global, from, source.as_ptr().cast(), size, after) }
             }
             source::Place::Buffer(buffer, len) => {
-                let (from, size) = bytes_of::<T>(global, offset, len)?;
+                let (from, size) = bytes_of::<T>(&global, offset, len)?;
                 queue.copy_buffer_to_global(global, from, buffer, size, after)
             }
         }
@@ -221,18 +221,18 @@ impl Launch<'_> {
         S: CopyTarget<HostElement<T>>,
     {
         self.queue().outside_kernels()?;
-        let global = handle(global);
+        let global = self.global(handle(global));
         let (queue, after) = (self.queue().runtime(), self.events());
         match target.place() {
             target::Place::Host(target) => {
-                let (from, size) = bytes_of::<T>(global, offset, target.len())?;
+                let (from, size) = bytes_of::<T>(&global, offset, target.len())?;
                 let target = target.as_mut_ptr().cast();
                 // SAFETY: the slice has as many bytes, and any are valid for its type.
                 unsafe { queue.copy_from_global(global, from, target, size, after) }?;
                 Ok(Event::default())
             }
             target::Place::Buffer(buffer, len) => {
-                let (from, size) = bytes_of::<T>(global, offset, len)?;
+                let (from, size) = bytes_of::<T>(&global, offset, len)?;
                 queue.copy_global_to_buffer(global, from, buffer, size, after)
             }
         }
@@ -252,7 +252,13 @@ impl Launch<'_> {
         let (from, size) = (source.as_ptr(), source.len());
         // SAFETY: the slice has as many bytes, and any are valid for the global's type.
         unsafe {
-            self.queue().runtime().copy_to_global(handle(global), offset, from, size, self.events())
+            self.queue().runtime().copy_to_global(
+                self.global(handle(global)),
+                offset,
+                from,
+                size,
+                self.events(),
+            )
         }
     }
 
@@ -270,7 +276,13 @@ impl Launch<'_> {
         let (to, size) = (target.as_mut_ptr(), target.len());
         // SAFETY: the slice has as many bytes.
         unsafe {
-            self.queue().runtime().copy_from_global(handle(global), offset, to, size, self.events())
+            self.queue().runtime().copy_from_global(
+                self.global(handle(global)),
+                offset,
+                to,
+                size,
+                self.events(),
+            )
         }
     }
 
@@ -285,7 +297,7 @@ impl Launch<'_> {
         value: &HostElement<T>,
     ) -> Result<Event> {
         self.queue().outside_kernels()?;
-        let global = handle(global);
+        let global = self.global(handle(global));
         let start = match range.start_bound() {
             Bound::Included(start) => *start,
             Bound::Excluded(before) => before.saturating_add(1),
@@ -297,7 +309,7 @@ impl Launch<'_> {
             Bound::Unbounded => elements::<T>(),
         };
         let count = end.saturating_sub(start);
-        let (offset, _) = bytes_of::<T>(global, start, count)?;
+        let (offset, _) = bytes_of::<T>(&global, start, count)?;
         // SAFETY: a value has its bytes, all of them initialised: device data has no padding.
         let pattern = unsafe {
             std::slice::from_raw_parts(
@@ -317,12 +329,13 @@ impl Launch<'_> {
         global: &'static DeviceGlobal<T, P>,
     ) -> Result<Event> {
         self.queue().outside_kernels()?;
-        self.queue().runtime().reset_global(handle(global), self.events())
+        self.queue().runtime().reset_global(self.global(handle(global)), self.events())
     }
 
     /// # Safety
     /// `target` has room for the global's value.
     unsafe fn read_whole(&self, global: GlobalHandle, target: *mut u8) -> Result<()> {
+        let global = self.global(global);
         // SAFETY: passed on.
         unsafe {
             self.queue().runtime().copy_from_global(global, 0, target, global.size(), self.events())
@@ -337,7 +350,7 @@ fn elements<T: DeviceData>() -> usize {
 
 /// Where a copy of `count` elements from element `offset` on begins, and how many bytes it has.
 fn bytes_of<T: DeviceData>(
-    global: GlobalHandle,
+    global: &GlobalHandle,
     offset: usize,
     count: usize,
 ) -> Result<(usize, usize)> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crosscut_device::{SpecConstant, SpecValue};
-use crosscut_runtime::{Specialization, Variant};
+use crosscut_runtime::{GlobalHandle, GlobalIn, Specialization, Variant};
 
 use crate::kernel::{
     self, Direct, Element, ItemIndex, KernelArg, Once, PerItem, Range, Single, Task, View,
@@ -65,6 +65,11 @@ impl<'q> Launch<'q> {
         }
     }
 
+    /// The device global whose value this command uses.
+    pub(crate) fn global(&self, global: GlobalHandle) -> GlobalIn<'_> {
+        global.under(self.bundle.as_ref().map(Bundle::runtime))
+    }
+
     /// Starts the command once these events have completed, too: one event, or any number of them.
     ///
     /// Events may come from any queue, of other contexts and devices also. Where a kernel among them
@@ -114,6 +119,23 @@ impl<'q> Launch<'q> {
 
     /// Runs the kernel as it was built in this bundle, with the bundle's values of specialization
     /// constants. A kernel that is not inside is an error of the launch.
+    ///
+    /// Kernels and copies with a bundle use its value of each [`Symbol`](crate::Symbol). It starts as the
+    /// symbol's initial value and is gone with the last copy of the bundle.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use crosscut::Bundle;
+    ///
+    /// static SCALE: Symbol<u32> = Symbol::new(1);
+    ///
+    /// let queue = Queue::new()?;
+    /// let bundle = Bundle::of(queue.context()).build()?;
+    /// queue.launch().use_bundle(&bundle).copy_to_symbol(&SCALE, &10)?;
+    /// assert_eq!(queue.copy_from_symbol(&SCALE)?, 1);
+    /// assert_eq!(queue.launch().use_bundle(&bundle).copy_from_symbol(&SCALE)?, 10);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     pub fn use_bundle(mut self, bundle: &Bundle) -> Self {
         self.bundle = Some(bundle.clone());
         self

@@ -1,13 +1,14 @@
 //! Snapshots of device globals, and globals of several devices at once.
 
 use crosscut_device::property::{HostReadable, HostWritable, Properties};
-use crosscut_device::{DeviceData, DeviceGlobal};
+use crosscut_device::{DeviceData, DeviceGlobal, Space, Symbol};
 use crosscut_runtime::{GlobalHandle, GlobalLayout, Snapshot};
 
 use crate::kernel::handle;
-use crate::{Error, HostElement, Queue, Result};
+use crate::{Error, HostElement, Launch, Queue, Result};
 
-/// A device global of any type that the host may read and write: what snapshots are made of.
+/// A device global of any type that the host may read and write, or a symbol, which stands for its
+/// device value: what snapshots are made of.
 pub trait AnyGlobal: Sync + sealed::Sealed {}
 
 mod sealed {
@@ -36,16 +37,32 @@ where
     }
 
     fn layout(&self) -> GlobalLayout {
-        GlobalLayout {
-            size: size_of::<T>() as u64,
-            align: align_of::<T>() as u64,
-            atomic_width: T::ATOMIC_WIDTH as u64,
-            element: size_of::<T::Element>() as u64,
-        }
+        layout::<T>()
     }
 }
 
-/// A device global and the name it is saved under.
+impl<T: DeviceData, S: Space> AnyGlobal for Symbol<T, S> {}
+
+impl<T: DeviceData, S: Space> sealed::Sealed for Symbol<T, S> {
+    fn handle(&'static self) -> GlobalHandle {
+        handle(self.any_global())
+    }
+
+    fn layout(&self) -> GlobalLayout {
+        layout::<T>()
+    }
+}
+
+fn layout<T: DeviceData>() -> GlobalLayout {
+    GlobalLayout {
+        size: size_of::<T>() as u64,
+        align: align_of::<T>() as u64,
+        atomic_width: T::ATOMIC_WIDTH as u64,
+        element: size_of::<T::Element>() as u64,
+    }
+}
+
+/// A device global or a symbol, and the name it is saved under.
 pub type Named = (&'static str, &'static dyn AnyGlobal);
 
 impl Queue {
@@ -71,18 +88,7 @@ impl Queue {
     /// # Errors
     /// A name is there twice, a kernel panicked, or the driver refuses.
     pub fn snapshot(&self, globals: &[Named]) -> Result<Snapshot> {
-        self.outside_kernels()?;
-        let mut snapshot = Snapshot::default();
-        for (name, global) in globals {
-            let handle = global.handle();
-            let mut value = vec![0u8; handle.size()];
-            // SAFETY: the vector has as many bytes as the global.
-            unsafe {
-                self.runtime().copy_from_global(handle, 0, value.as_mut_ptr(), value.len(), &[])
-            }?;
-            snapshot.add(name, global.layout(), value)?;
-        }
-        Ok(snapshot)
+        self.launch().snapshot(globals)
     }
 
     /// Gives these device globals the values of a snapshot, which may come from another device or
@@ -92,15 +98,44 @@ impl Queue {
     /// A name is not in the snapshot or was saved with another layout, and nothing is written; the
     /// driver's refusal.
     pub fn restore(&self, globals: &[Named], snapshot: &Snapshot) -> Result<()> {
-        self.outside_kernels()?;
+        self.launch().restore(globals, snapshot)
+    }
+}
+
+impl Launch<'_> {
+    /// [`Queue::snapshot`], with these options: with a bundle, of the bundle's values of symbols.
+    ///
+    /// # Errors
+    /// As there, or what it waits for failed.
+    pub fn snapshot(self, globals: &[Named]) -> Result<Snapshot> {
+        self.queue().outside_kernels()?;
+        let mut snapshot = Snapshot::default();
+        for (name, global) in globals {
+            let handle = self.global(global.handle());
+            let mut value = vec![0u8; handle.size()];
+            let (queue, target) = (self.queue().runtime(), value.as_mut_ptr());
+            // SAFETY: the vector has as many bytes as the global.
+            unsafe { queue.copy_from_global(handle, 0, target, value.len(), self.events()) }?;
+            snapshot.add(name, global.layout(), value)?;
+        }
+        Ok(snapshot)
+    }
+
+    /// [`Queue::restore`], with these options: with a bundle, to the bundle's values of symbols.
+    ///
+    /// # Errors
+    /// As there, or what it waits for failed.
+    pub fn restore(self, globals: &[Named], snapshot: &Snapshot) -> Result<()> {
+        self.queue().outside_kernels()?;
         let values: Vec<&[u8]> = globals
             .iter()
             .map(|(name, global)| snapshot.value(name, global.layout()))
             .collect::<Result<_>>()?;
         for ((_, global), value) in globals.iter().zip(values) {
-            let (handle, source) = (global.handle(), value.as_ptr());
+            let (handle, source) = (self.global(global.handle()), value.as_ptr());
+            let queue = self.queue().runtime();
             // SAFETY: the value has the global's size, and any bytes are valid for its type.
-            unsafe { self.runtime().copy_to_global(handle, 0, source, value.len(), &[]) }?;
+            unsafe { queue.copy_to_global(handle, 0, source, value.len(), self.events()) }?;
         }
         Ok(())
     }

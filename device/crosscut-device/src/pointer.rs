@@ -61,7 +61,8 @@ impl<T> DevicePtr<T> {
     /// # Safety
     /// It came from [`DeviceGlobal::device_ptr`] in an earlier kernel of the same device and
     /// context, whose event this kernel waits for or whose queue is in order; and nobody writes the
-    /// global while this kernel runs, except as atomics.
+    /// global while this kernel runs, except as atomics. If the global is a symbol's and the earlier
+    /// kernel used a bundle, the bundle is still there.
     #[inline(always)]
     #[must_use]
     pub unsafe fn as_ref<'k>(self) -> &'k T {

@@ -76,6 +76,18 @@ pub enum Lazy {}
 #[derive(Debug)]
 pub enum NoInit {}
 
+/// What the global inside a [`Symbol`](crate::Symbol) has: besides the value of each context there is
+/// one of each kernel bundle. It comes without others; the host reads and writes the global.
+#[derive(Debug)]
+pub enum BundleScope {}
+
+impl sealed::Sealed for BundleScope {}
+impl Properties for BundleScope {
+    type Access = HostReadWrite;
+    type Policy = FirstUse;
+    const BITS: u64 = HostReadWrite::BITS | bits::BUNDLE_SCOPE;
+}
+
 /// One property, or a tuple of up to five, each kind at most once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of properties of a device global",
@@ -111,6 +123,8 @@ pub mod bits {
     pub const LAZY: u64 = 1 << 7;
     /// Starts as anything; there are no initial bytes behind the storage.
     pub const NO_INIT: u64 = 1 << 8;
+    /// Every kernel bundle has one of its own.
+    pub const BUNDLE_SCOPE: u64 = 1 << 9;
 }
 
 mod sealed {

@@ -4,6 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use std::sync::{PoisonError, RwLock};
 
+use crate::property::BundleScope;
 use crate::{DeviceCopy, DeviceData, DeviceGlobal};
 
 /// The space of symbols that kernels only read.
@@ -32,14 +33,17 @@ impl Space for Constant {}
 impl Space for Global {}
 
 /// A global variable of the host with a value of its own on every device and context; put it in a
-/// `static`. Both start as the initial value, and only commands of a queue copy one to the other.
+/// `static`. All start as the initial value, and only commands of a queue copy one to the other.
+///
+/// A kernel bundle has a device value of its own: kernels and copies with `use_bundle` use that one, and
+/// it ends with the bundle. All others use the context's.
 ///
 /// In kernels a symbol is read by [`get`](Self::get) or as an argument; one of the space [`Global`]
 /// is written through [`device`](Self::device), as any device global.
 // The global is first: to device code the symbol's address is the global's.
 #[repr(C)]
 pub struct Symbol<T: DeviceData, S: Space = Constant> {
-    global: DeviceGlobal<T>,
+    global: DeviceGlobal<T, BundleScope>,
     host: RwLock<T::Host>,
     space: PhantomData<S>,
 }
@@ -68,7 +72,7 @@ impl<T: DeviceData, S: Space> Symbol<T, S> {
     /// The device's value as a global.
     #[doc(hidden)]
     #[must_use]
-    pub fn any_global(&'static self) -> &'static DeviceGlobal<T> {
+    pub fn any_global(&'static self) -> &'static DeviceGlobal<T, BundleScope> {
         &self.global
     }
 }
@@ -91,7 +95,7 @@ impl<T: DeviceData> Symbol<T, Global> {
     /// `exclusive()`.
     #[inline(always)]
     #[must_use]
-    pub const fn device(&'static self) -> &'static DeviceGlobal<T> {
+    pub const fn device(&'static self) -> &'static DeviceGlobal<T, BundleScope> {
         &self.global
     }
 }

@@ -21,8 +21,10 @@ pub const CSR_ON: u64 = 1 << 6;
 pub const LAZY: u64 = 1 << 7;
 /// It starts as anything; there are no initial bytes behind its storage.
 pub const NO_INIT: u64 = 1 << 8;
+/// A symbol's device value: every kernel bundle has one of its own.
+pub const BUNDLE_SCOPE: u64 = 1 << 9;
 
 /// What a global without properties has.
 pub const DEFAULT: u64 = HOST_READS | HOST_WRITES;
 /// Every bit that means something.
-pub const ALL: u64 = (1 << 9) - 1;
+pub const ALL: u64 = (1 << 10) - 1;

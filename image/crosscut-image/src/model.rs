@@ -124,6 +124,12 @@ impl Global {
     pub fn has_image_scope(&self) -> bool {
         self.properties & crate::global_properties::IMAGE_SCOPE != 0
     }
+
+    /// Whether every kernel bundle has one of its own.
+    #[must_use]
+    pub fn has_bundle_scope(&self) -> bool {
+        self.properties & crate::global_properties::BUNDLE_SCOPE != 0
+    }
 }
 
 /// One piece of a specialization constant: constants of more than eight bytes have several.

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use crosscut_adapter_api::QueueOptions;
 
 use crate::context::Context;
+use crate::global::Globals;
+use crate::home::Home;
 use crate::program::{Loaded, targets};
 use crate::registry::{self, Found};
 use crate::specialization::Specialization;
@@ -17,13 +19,24 @@ use crate::{Error, ErrorKind};
 pub struct Bundle(Arc<Inner>);
 
 struct Inner {
-    context: Context,
     values: Specialization,
     kernels: Vec<BundledKernel>,
     /// By key. On the host CPU, where kernels are native code, there is nothing to load.
     loaded: HashMap<u64, Option<Arc<Loaded>>>,
     /// The keys of kernels that were left out.
     refused: HashSet<u64>,
+    /// The values that its kernels have of symbols.
+    symbols: Globals,
+    // Last: memory is given back while the context is still there.
+    context: Context,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.context.is_native() {
+            self.symbols.retire();
+        }
+    }
 }
 
 /// What a bundle tells about one of its kernels.
@@ -92,6 +105,8 @@ impl Bundle {
         }
         let mut loaded = HashMap::new();
         let mut kernels = Vec::new();
+        let symbols = Globals::default();
+        let home = Home::with(context, &symbols);
         // Device globals are made with the kernels that reach them, which takes a queue.
         let queue = match context.is_native() {
             true => None,
@@ -109,7 +124,7 @@ impl Bundle {
                     context
                         .inner()
                         .kernels
-                        .get_found(context, &**queue, found, &values, generation)?,
+                        .get_found(home, &**queue, found, &values, generation)?,
                 ),
                 None => None,
             };
@@ -118,7 +133,8 @@ impl Bundle {
         }
         kernels.sort_by(|one, other| one.name.cmp(&other.name));
         let refused = all.iter().map(Found::key).filter(|key| !loaded.contains_key(key)).collect();
-        Ok(Self(Arc::new(Inner { context: context.clone(), values, kernels, loaded, refused })))
+        let context = context.clone();
+        Ok(Self(Arc::new(Inner { values, kernels, loaded, refused, symbols, context })))
     }
 
     /// Its kernels by name, in order.
@@ -138,6 +154,10 @@ impl Bundle {
     /// The values its kernels were built with.
     pub(crate) fn values(&self) -> &Specialization {
         &self.0.values
+    }
+
+    pub(crate) fn symbols(&self) -> &Globals {
+        &self.0.symbols
     }
 
     /// The kernel of this key, `None` where it is native code; `name` is for messages.

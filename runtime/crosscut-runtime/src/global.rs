@@ -1,4 +1,4 @@
-//! Instances of device globals: one per context, made at first use.
+//! Instances of device globals: one per context, and one of each symbol per bundle, made at first use.
 //!
 //! An instance is known by the static's address together with size and alignment, never by the
 //! address alone. Where native code runs in the default context the static's own storage is the
@@ -18,6 +18,7 @@ use crate::Error;
 use crate::bytes;
 use crate::context::Context;
 use crate::direct::kind_near_host;
+use crate::home::Home;
 use crate::memory::{Allocation, allocate};
 use crate::registry;
 use crate::specialization::Setting;
@@ -91,7 +92,7 @@ impl Hasher for AddressHasher {
 
 type Map<V> = HashMap<Key, V, BuildHasherDefault<AddressHasher>>;
 
-/// The instances of one context.
+/// The instances of one context, or those of one bundle.
 #[derive(Default)]
 pub(crate) struct Globals {
     map: RwLock<Map<Arc<Slot>>>,
@@ -102,7 +103,7 @@ pub(crate) struct Globals {
     kept: Mutex<HashMap<(String, usize, usize), Arc<Allocation>>>,
 }
 
-/// Native instances of contexts that are gone. Code that ran there may have kept references to
+/// Native instances of contexts and bundles that are gone. Code that ran there may have kept references to
 /// their atomics, so the memory is never freed; the same global of a later context takes it over.
 static RETIRED: Mutex<Option<Map<Vec<Arc<Allocation>>>>> = Mutex::new(None);
 
@@ -148,6 +149,10 @@ impl GlobalHandle {
 
     pub(crate) fn has_image_scope(&self) -> bool {
         self.properties & global_properties::IMAGE_SCOPE != 0
+    }
+
+    pub(crate) fn has_bundle_scope(&self) -> bool {
+        self.properties & global_properties::BUNDLE_SCOPE != 0
     }
 
     /// What an instance starts as.
@@ -234,20 +239,18 @@ impl Globals {
     }
 }
 
-/// The instance of `global` in `context`; `queue`, one of the context's, brings the initial bytes.
+/// The instance of `global` at `home`; `queue`, one of the context's, brings the initial bytes.
 ///
 /// # Errors
 /// There is no memory for it, or the driver refused the copy.
 pub(crate) fn instance(
-    context: &Context,
+    home: Home<'_>,
     global: GlobalHandle,
     queue: Option<&dyn adapter::Queue>,
 ) -> Result<Instance, Error> {
     let Some(size) = NonZeroUsize::new(global.size) else { return Ok(Instance::Empty) };
-    if context.uses_statics() {
-        return Ok(Instance::Static);
-    }
-    let globals = &context.inner().globals;
+    let Some(globals) = home.keeper(&global) else { return Ok(Instance::Static) };
+    let context = home.context();
     globals.refresh();
     if let Some(known) = globals.made(global.key()) {
         return Ok(Instance::Allocated(known));
@@ -362,7 +365,7 @@ pub(crate) unsafe fn store_beginning(global: GlobalHandle, target: *mut u8, widt
 ///
 /// Launches hand its address to the native entry as an extra slot behind the arguments.
 pub struct NativeScope<'a> {
-    pub(crate) context: &'a Context,
+    pub(crate) home: Home<'a>,
     /// Statics that this launch holds exclusively.
     pub(crate) exclusives: &'a [*const u8],
     /// The specialization constants that this launch sets, and where their values are.
@@ -376,7 +379,7 @@ impl NativeScope<'_> {
     /// Whether globals are the statics themselves, with nothing to watch for.
     #[must_use]
     pub fn uses_statics(&self) -> bool {
-        self.exclusives.is_empty() && self.context.uses_statics()
+        self.exclusives.is_empty() && !self.home.has_symbols() && self.home.context().uses_statics()
     }
 
     /// The specialization constants that this launch sets: the address of each one's static, and that of
@@ -407,7 +410,7 @@ impl NativeScope<'_> {
         }
         // SAFETY: passed on. The width plays no part in finding it.
         let global = unsafe { GlobalHandle::new(address, size, align, 0, properties) };
-        match instance(self.context, global, None).map_err(|error| error.to_string())? {
+        match instance(self.home, global, None).map_err(|error| error.to_string())? {
             Instance::Static | Instance::Empty => Ok(address),
             Instance::Allocated(allocation) => match allocation.memory().host_address() {
                 Some(host) => Ok(host.as_ptr().cast_const()),

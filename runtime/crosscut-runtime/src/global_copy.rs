@@ -12,6 +12,7 @@ use crate::bytes;
 use crate::command::{Access, Command, Outcome};
 use crate::event::Event;
 use crate::global::{self, Beginning, GlobalHandle, Instance};
+use crate::home::GlobalIn;
 use crate::image_global::{Direction, ImageGlobal};
 use crate::memory::{Allocation, Buffer};
 use crate::queue::Queue;
@@ -42,15 +43,16 @@ impl Queue {
     ///
     /// # Safety
     /// `size` bytes are readable at `source`, and any bytes are valid in the global.
-    pub unsafe fn copy_to_global(
+    pub unsafe fn copy_to_global<'g>(
         &self,
-        global: GlobalHandle,
+        global: impl Into<GlobalIn<'g>>,
         offset: usize,
         source: *const u8,
         size: usize,
         after: &[Event],
     ) -> Result<Event, Error> {
-        check(global, offset, size)?;
+        let global = global.into();
+        check(&global, offset, size)?;
         let Some(size) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
         match self.reach(global)? {
             Reach::Nowhere => return self.nothing_after(after),
@@ -138,15 +140,16 @@ impl Queue {
     ///
     /// # Safety
     /// `size` bytes are writable at `target`.
-    pub unsafe fn copy_from_global(
+    pub unsafe fn copy_from_global<'g>(
         &self,
-        global: GlobalHandle,
+        global: impl Into<GlobalIn<'g>>,
         offset: usize,
         target: *mut u8,
         size: usize,
         after: &[Event],
     ) -> Result<(), Error> {
-        check(global, offset, size)?;
+        let global = global.into();
+        check(&global, offset, size)?;
         let Some(size) = NonZeroUsize::new(size) else {
             self.take_turn(after)?;
             return self.settle_pending();
@@ -216,16 +219,18 @@ impl Queue {
     ///
     /// # Errors
     /// As [`copy_to_global`](Self::copy_to_global).
-    pub fn fill_global(
+    pub fn fill_global<'g>(
         &self,
-        global: GlobalHandle,
+        global: impl Into<GlobalIn<'g>>,
         offset: usize,
         pattern: &[u8],
         count: usize,
         after: &[Event],
     ) -> Result<Event, Error> {
-        let size = pattern.len().checked_mul(count).ok_or_else(|| beyond(global, offset, count))?;
-        check(global, offset, size)?;
+        let global = global.into();
+        let size =
+            pattern.len().checked_mul(count).ok_or_else(|| beyond(&global, offset, count))?;
+        check(&global, offset, size)?;
         let Some(whole) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
         let same = pattern.iter().all(|byte| *byte == pattern[0]);
         let pattern = if same { &pattern[..1] } else { pattern };
@@ -262,15 +267,16 @@ impl Queue {
     ///
     /// # Errors
     /// As [`copy_to_global`](Self::copy_to_global); the buffer is too short or of another context.
-    pub fn copy_buffer_to_global(
+    pub fn copy_buffer_to_global<'g>(
         &self,
-        global: GlobalHandle,
+        global: impl Into<GlobalIn<'g>>,
         offset: usize,
         buffer: &Buffer,
         size: usize,
         after: &[Event],
     ) -> Result<Event, Error> {
-        check(global, offset, size)?;
+        let global = global.into();
+        check(&global, offset, size)?;
         let Some(source) = self.part_of(buffer, size)? else { return self.nothing_after(after) };
         match self.reach(global)? {
             Reach::Nowhere => self.nothing_after(after),
@@ -299,15 +305,16 @@ impl Queue {
     /// # Errors
     /// As [`copy_from_global`](Self::copy_from_global); the buffer is too short or of another
     /// context.
-    pub fn copy_global_to_buffer(
+    pub fn copy_global_to_buffer<'g>(
         &self,
-        global: GlobalHandle,
+        global: impl Into<GlobalIn<'g>>,
         offset: usize,
         buffer: &mut Buffer,
         size: usize,
         after: &[Event],
     ) -> Result<Event, Error> {
-        check(global, offset, size)?;
+        let global = global.into();
+        check(&global, offset, size)?;
         let Some(target) = self.part_of(buffer, size)? else { return self.nothing_after(after) };
         match self.reach(global)? {
             Reach::Nowhere => self.nothing_after(after),
@@ -332,7 +339,12 @@ impl Queue {
     ///
     /// # Errors
     /// As [`copy_to_global`](Self::copy_to_global).
-    pub fn reset_global(&self, global: GlobalHandle, after: &[Event]) -> Result<Event, Error> {
+    pub fn reset_global<'g>(
+        &self,
+        global: impl Into<GlobalIn<'g>>,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        let global = global.into();
         match (global.beginning(), self.reach(global)?) {
             (_, Reach::Nowhere) => self.nothing_after(after),
             (_, Reach::Host(target)) => {
@@ -340,7 +352,7 @@ impl Queue {
                 self.alone(|| {
                     // SAFETY: the instance has the global's size; no kernel of this context runs,
                     // and whoever kept a reference uses atomics of that width.
-                    unsafe { global::store_beginning(global, target, global.atomic_width()) };
+                    unsafe { global::store_beginning(*global, target, global.atomic_width()) };
                 });
                 Ok(Event::nothing())
             }
@@ -358,7 +370,8 @@ impl Queue {
     ///
     /// # Errors
     /// No memory for the instance, or the driver does not tell addresses.
-    pub fn global_address(&self, global: GlobalHandle) -> Result<u64, Error> {
+    pub fn global_address<'g>(&self, global: impl Into<GlobalIn<'g>>) -> Result<u64, Error> {
+        let global = global.into();
         let address = match self.reach(global)? {
             Reach::Nowhere => Some(global.align() as u64),
             Reach::Host(address) => Some(address.expose_provenance() as u64),
@@ -375,15 +388,15 @@ impl Queue {
         })
     }
 
-    fn reach(&self, global: GlobalHandle) -> Result<Reach, Error> {
+    fn reach(&self, global: GlobalIn<'_>) -> Result<Reach, Error> {
         let context = self.context();
         if global.has_image_scope() && !context.is_native() {
             return match global.size() {
                 0 => Ok(Reach::Nowhere),
-                _ => self.image_global(global).map(Reach::Image),
+                _ => self.image_global(*global).map(Reach::Image),
             };
         }
-        Ok(match global::instance(context, global, Some(&*self.adapter))? {
+        Ok(match global::instance(global.home(context)?, *global, Some(&*self.adapter))? {
             Instance::Empty => Reach::Nowhere,
             Instance::Static => Reach::Host(global.address().cast_mut()),
             Instance::Allocated(allocation) => {
@@ -443,7 +456,7 @@ fn no_host_memory() -> Error {
 }
 
 /// Refuses a copy beyond the end, and one that cuts an atomic in two.
-fn check(global: GlobalHandle, offset: usize, size: usize) -> Result<(), Error> {
+fn check(global: &GlobalHandle, offset: usize, size: usize) -> Result<(), Error> {
     if offset.checked_add(size).is_none_or(|end| end > global.size()) {
         return Err(beyond(global, offset, size));
     }
@@ -459,7 +472,7 @@ fn check(global: GlobalHandle, offset: usize, size: usize) -> Result<(), Error> 
     Ok(())
 }
 
-fn beyond(global: GlobalHandle, offset: usize, size: usize) -> Error {
+fn beyond(global: &GlobalHandle, offset: usize, size: usize) -> Error {
     Error::invalid(
         format!("{size} bytes from byte {offset} of a device global of {} bytes", global.size()),
         "copy less, or from further in front",

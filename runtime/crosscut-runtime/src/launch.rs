@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::few::Few;
 use crate::global::{self, GlobalHandle, Instance};
 use crate::groups;
+use crate::home::Home;
 use crate::image_global::Direction;
 use crate::panic::Space;
 use crate::program::{Bound, Entry, Loaded};
@@ -81,6 +82,13 @@ impl<'a> Variant<'a> {
         match self {
             Self::With(values) => values,
             Self::Of(bundle) => bundle.values(),
+        }
+    }
+
+    pub(crate) fn bundle(self) -> Option<&'a Bundle> {
+        match self {
+            Self::With(_) => None,
+            Self::Of(bundle) => Some(bundle),
         }
     }
 }
@@ -182,7 +190,7 @@ impl Queue {
         let _together = (kernel.has_image_scope || bindings.iter().any(scoped)).then(|| {
             context.inner().kernels.together.lock().unwrap_or_else(PoisonError::into_inner)
         });
-        let mut places = self.places(bindings, &kernel)?;
+        let mut places = self.places(bindings, launch.variant, &kernel)?;
         let detours = self.make_detours(bindings, &mut places)?;
         // From here on the watch gives back what it took, whatever happens.
         let watch = Watch::begin(context, &kernel, entry, space)?;
@@ -273,8 +281,10 @@ impl Queue {
     fn places(
         &self,
         bindings: &[Binding<'_>],
+        variant: Variant<'_>,
         kernel: &Loaded,
     ) -> Result<Few<Option<Place>, FEW>, Error> {
+        let home = Home::under(self.context(), variant.bundle())?;
         let place = |binding: &Binding<'_>| match binding.source {
             Source::Buffer(region) => {
                 Ok(region.bytes().map(|Bytes { allocation, offset, .. }| Place {
@@ -302,7 +312,7 @@ impl Queue {
                     let allocation = Arc::clone(&variable.staging);
                     return Ok(Some(Place { allocation, offset: 0 }));
                 }
-                match global::instance(self.context(), global, Some(&*self.adapter))? {
+                match global::instance(home, global, Some(&*self.adapter))? {
                     Instance::Allocated(allocation) => Ok(Some(Place { allocation, offset: 0 })),
                     Instance::Static | Instance::Empty => Ok(None),
                 }

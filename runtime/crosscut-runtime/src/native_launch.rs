@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::few::Few;
 use crate::global::{self, Instance, NativeScope};
 use crate::groups;
+use crate::home::Home;
 use crate::launch::{Binding, FEW, KernelDefinition, KernelLaunch, Source, Variant};
 use crate::panic::{KernelPanic, Space};
 use crate::queue::Queue;
@@ -26,6 +27,10 @@ impl Queue {
         space: Space,
     ) -> Result<Event, Error> {
         let KernelLaunch { definition, captures, bindings, after, .. } = *launch;
+        let home = Home::under(self.context(), launch.variant.bundle())?;
+        if let Variant::Of(bundle) = launch.variant {
+            bundle.get(self.context(), (definition.key)(), definition.name)?;
+        }
         self.take_turn(after)?;
         let mut exclusives = Few::<_, FEW>::new();
         let mut local = groups::Layout::default();
@@ -38,16 +43,12 @@ impl Queue {
             }
             let address = match binding.source {
                 Source::Local { size } => local.reserve(size),
-                _ => self.native_address(binding)?,
+                _ => native_address(home, binding)?,
             };
             slots.push(Slot { address, length: binding.length });
         }
-        if let Variant::Of(bundle) = launch.variant {
-            bundle.get(self.context(), (definition.key)(), definition.name)?;
-        }
         let settings = launch.variant.values().settings();
-        let scope =
-            NativeScope { context: self.context(), exclusives: &exclusives, settings: &settings };
+        let scope = NativeScope { home, exclusives: &exclusives, settings: &settings };
         slots.push(Slot { address: (&raw const scope).cast_mut().cast(), length: 0 });
         let launch = NativeLaunch {
             captures,
@@ -87,23 +88,23 @@ impl Queue {
         }
         Ok(Event::of(command))
     }
+}
 
-    /// Where native code finds an argument; never null, aligned even if it is empty.
-    fn native_address(&self, binding: &Binding<'_>) -> Result<*mut u8, Error> {
-        let address = match binding.source {
-            Source::Buffer(region) => region.bytes().and_then(|bytes| bytes.host_address()),
-            Source::Nothing => None,
-            Source::Global(global) => match global::instance(self.context(), global, None)? {
-                Instance::Static => return Ok(global.address().cast_mut()),
-                Instance::Allocated(allocation) => {
-                    allocation.memory().host_address().map(|address| address.as_ptr())
-                }
-                Instance::Empty => None,
-            },
-            Source::Local { .. } => None,
-        };
-        Ok(address.unwrap_or(std::ptr::without_provenance_mut(binding.align)))
-    }
+/// Where native code finds an argument; never null, aligned even if it is empty.
+fn native_address(home: Home<'_>, binding: &Binding<'_>) -> Result<*mut u8, Error> {
+    let address = match binding.source {
+        Source::Buffer(region) => region.bytes().and_then(|bytes| bytes.host_address()),
+        Source::Nothing => None,
+        Source::Global(global) => match global::instance(home, global, None)? {
+            Instance::Static => return Ok(global.address().cast_mut()),
+            Instance::Allocated(allocation) => {
+                allocation.memory().host_address().map(|address| address.as_ptr())
+            }
+            Instance::Empty => None,
+        },
+        Source::Local { .. } => None,
+    };
+    Ok(address.unwrap_or(std::ptr::without_provenance_mut(binding.align)))
 }
 
 fn native_panic(definition: &KernelDefinition, space: Space, panic: NativePanic) -> Error {

@@ -11,7 +11,9 @@ use crosscut_image::{Global, Image, Kernel, PanicSite, Parameter, Target, spirv}
 
 use crate::command::Access;
 use crate::context::Context;
-use crate::global::{self, GlobalHandle, Instance};
+use crate::declared::global_handle;
+use crate::global::{self, Instance};
+use crate::home::Home;
 use crate::image_global::{ImageGlobal, Variable};
 use crate::memory::Allocation;
 use crate::registry::{self, Found};
@@ -180,19 +182,23 @@ impl Kernels {
         self.forget_unloaded(context, generation);
         let found = registry::find(key, &targets(context))?.ok_or_else(|| missing(name()))?;
         check_captures(&found.image.kernels[found.kernel], captures_size)?;
-        self.get_found(context, queue, &found, values, generation)
+        self.get_found(Home::of(context), queue, &found, values, generation)
     }
 
     /// The same for a kernel that was found in the registry of this generation.
     pub(crate) fn get_found(
         &self,
-        context: &Context,
+        home: Home<'_>,
         queue: &dyn adapter::Queue,
         found: &Found,
         values: &Specialization,
         generation: u64,
     ) -> Result<Arc<Loaded>, Error> {
-        let loaded = Arc::new(self.load(context, queue, found, values)?);
+        let loaded = Arc::new(self.load(home, queue, found, values)?);
+        if home.has_symbols() && uses_symbols(found) {
+            // Bound to the bundle's values of them, it is of use to nobody else.
+            return Ok(loaded);
+        }
         let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
         if cache.generation != generation {
             // Programs came or went meanwhile, perhaps this one: it is looked for again next time.
@@ -222,11 +228,12 @@ impl Kernels {
 
     fn load(
         &self,
-        context: &Context,
+        home: Home<'_>,
         queue: &dyn adapter::Queue,
         found: &Found,
         values: &Specialization,
     ) -> Result<Loaded, Error> {
+        let context = home.context();
         let kernel = &found.image.kernels[found.kernel];
         let assumed = kernel.assumed.as_ref();
         let mut statics = Vec::new();
@@ -252,7 +259,7 @@ impl Kernels {
             {
                 let handle = global_handle(found, index)?;
                 statics.push(handle.address().addr());
-                instances.insert(index, global::instance(context, handle, Some(queue))?);
+                instances.insert(index, global::instance(home, handle, Some(queue))?);
             }
         }
         let allocation = |index: &u32| match instances.get(index) {
@@ -415,6 +422,18 @@ impl Kernels {
     }
 }
 
+/// Whether a kernel is handed values of symbols.
+fn uses_symbols(found: &Found) -> bool {
+    let kernel = &found.image.kernels[found.kernel];
+    let second = kernel.assumed.iter().flat_map(|assumed| &assumed.parameters);
+    kernel.parameters.iter().chain(second).any(|parameter| match parameter {
+        Parameter::Global { index } => {
+            found.image.globals.get(*index as usize).is_some_and(Global::has_bundle_scope)
+        }
+        _ => false,
+    })
+}
+
 fn check_captures(kernel: &Kernel, size: usize) -> Result<(), Error> {
     if kernel.captures_size as usize == size {
         return Ok(());
@@ -449,44 +468,4 @@ fn missing(name: &str) -> Error {
     };
     Error::new(ErrorKind::KernelNotSupported, format!("kernel `{name}` has no device image"))
         .with_help(help)
-}
-
-/// The static of a global that a kernel uses behind the program's back.
-fn global_handle(found: &Found, index: u32) -> Result<GlobalHandle, Error> {
-    let refused = |message: String| {
-        Error::new(ErrorKind::KernelNotSupported, message)
-            .with_help("rebuild with `cargo crosscut build`")
-    };
-    let Some(global) = found.image.globals.get(index as usize) else {
-        return Err(refused(format!("corrupt device image: there is no global {index}")));
-    };
-    if let Some(other) = registry::contradiction(found.program.id(), global) {
-        return Err(Error::new(
-            ErrorKind::Build,
-            format!(
-                "`{}` has {} bytes aligned to {} (properties {:#x}) in one loaded program, and `{}` \
-                 {} bytes aligned to {} (properties {:#x}) in another",
-                global.display_name,
-                global.size,
-                global.align,
-                global.properties,
-                other.display_name,
-                other.size,
-                other.align,
-                other.properties
-            ),
-        )
-        .with_help("build both programs from the same version of the crate that defines it"));
-    }
-    let (size, align) = match (usize::try_from(global.size), usize::try_from(global.align)) {
-        (Ok(size), Ok(align)) if align.is_power_of_two() => (size, align),
-        _ => return Err(refused(format!("`{}` has an impossible layout", global.display_name))),
-    };
-    let Some(address) = found.program.object(&global.id)? else {
-        return Err(refused(format!("`{}` is not in the host program", global.display_name)));
-    };
-    // SAFETY: the link step registered this address as that of a device global with this id, and
-    // wrote down the size, alignment and properties that the program itself handed to the access
-    // hook; device globals have the initial bytes that these promise. No width is needed here.
-    Ok(unsafe { GlobalHandle::new(address, size, align, 0, global.properties) })
 }

@@ -42,6 +42,7 @@ fn properties_are_the_same_bits_in_device_code_and_in_images() {
             bits::CSR_ON,
             bits::LAZY,
             bits::NO_INIT,
+            bits::BUNDLE_SCOPE,
         ],
         [
             image::IMAGE_SCOPE,
@@ -53,6 +54,7 @@ fn properties_are_the_same_bits_in_device_code_and_in_images() {
             image::CSR_ON,
             image::LAZY,
             image::NO_INIT,
+            image::BUNDLE_SCOPE,
         ]
     );
     assert_eq!(<() as crosscut_device::property::Properties>::BITS, image::DEFAULT);

@@ -63,7 +63,9 @@ impl Layout {
 
     /// In words, for people.
     pub(crate) fn describe(self) -> String {
-        use global_properties::{CSR_OFF, CSR_ON, HOST_READS, HOST_WRITES, IMAGE_SCOPE};
+        use global_properties::{
+            BUNDLE_SCOPE, CSR_OFF, CSR_ON, HOST_READS, HOST_WRITES, IMAGE_SCOPE,
+        };
         use global_properties::{INIT_REPROGRAM, INIT_RESET, LAZY, NO_INIT};
         let Self { size, align, properties } = self;
         let mut text = format!("{size} bytes aligned to {align}, ");
@@ -81,6 +83,7 @@ impl Layout {
             (CSR_ON, ", in control registers"),
             (LAZY, ", with lazy zeros"),
             (NO_INIT, ", without initial value"),
+            (BUNDLE_SCOPE, ", as a symbol"),
         ];
         let said = words.iter().filter(|(property, _)| properties & property != 0);
         text.extend(said.map(|(_, word)| *word));
