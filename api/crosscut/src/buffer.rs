@@ -80,6 +80,14 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
     }
 
     /// Whether it has none.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// assert!(queue.upload::<u8>(&[])?.is_empty());
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -115,6 +123,14 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
     }
 
     /// The context it belongs to.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// assert_eq!(queue.zeroed::<u8>(4)?.context(), queue.context());
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn context(&self) -> &Context {
         self.memory.context()

@@ -58,12 +58,31 @@ impl QueueBuilder {
     }
 
     /// On this device, in its default context.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// for device in crosscut::devices()? {
+    ///     let queue = Queue::builder().on(&device).out_of_order().build()?;
+    ///     assert_eq!(queue.device(), &device);
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     pub fn on(mut self, device: &Device) -> Self {
         self.place = Place::Device(device.clone());
         self
     }
 
     /// In this context.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let context = crosscut::default_device()?.create_context()?;
+    /// let queue = Queue::builder().in_context(&context).profiling().build()?;
+    /// assert_eq!(queue.context(), &context);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     pub fn in_context(mut self, context: &Context) -> Self {
         self.place = Place::Context(context.clone());
         self

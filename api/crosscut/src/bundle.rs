@@ -66,6 +66,17 @@ impl Bundle {
     }
 
     /// Whether a kernel of this name is inside.
+    ///
+    /// ```
+    /// use crosscut::{Bundle, Queue};
+    ///
+    /// let queue = Queue::new()?;
+    /// let bundle = Bundle::of(queue.context()).build()?;
+    /// assert!(bundle.kernels().iter().all(|kernel| bundle.contains(&kernel.name)));
+    /// println!("globals {:?}, constants {:?}", bundle.globals(), bundle.spec_constants());
+    /// assert_eq!(bundle.context(), queue.context());
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.kernels().iter().any(|kernel| kernel.name == name)
@@ -108,6 +119,20 @@ impl fmt::Debug for Bundle {
 }
 
 /// A bundle about to be built: see [`Bundle::of`].
+///
+/// ```
+/// use crosscut::prelude::*;
+/// use crosscut::Bundle;
+///
+/// static TILE: SpecConstant<u32> = SpecConstant::new(8);
+///
+/// let queue = Queue::new()?;
+/// let bundle = Bundle::of(queue.context()).with(&TILE, 16).build()?;
+/// let mut tile = queue.zeroed::<u32>(1)?;
+/// queue.launch().use_bundle(&bundle).for_each(&mut tile, (), |_, tile, ()| *tile = TILE.get())?;
+/// assert_eq!(queue.download(&tile)?, [16]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[must_use = "nothing is built before `build`"]
 pub struct BundleBuilder<'a> {
     context: &'a Context,

@@ -4,6 +4,23 @@ use crosscut_device::{DeviceCopy, DeviceData};
 
 use crate::{DeviceSlice, DeviceSliceMut, Error, Event, Launch, Queue, Result};
 
+/// Copies of buffers, with options.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::builder().out_of_order().build()?;
+/// let event = queue.single_task((), |()| ())?;
+/// let (mut x, mut y) = (queue.zeroed::<u8>(4)?, queue.zeroed::<u8>(4)?);
+/// queue.launch().after(&event).upload_into(&mut x, &[1, 2, 3, 4])?;
+/// let copied = queue.launch().after(&event).copy(&x, &mut y)?;
+/// let filled = queue.launch().after(&copied).fill(&mut y.slice_mut(2..)?, 9)?;
+/// let mut all = [0; 4];
+/// queue.launch().after(&filled).download_into(&y, &mut all)?;
+/// assert_eq!(all, [1, 2, 9, 9]);
+/// assert_eq!(queue.launch().after(&filled).download(&x)?, [1, 2, 3, 4]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 impl Launch<'_> {
     /// [`Queue::download`], with these options.
     ///

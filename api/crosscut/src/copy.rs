@@ -110,6 +110,30 @@ mod target {
     }
 }
 
+/// Copies of device globals, with options.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// static TABLE: DeviceGlobal<[u16; 4]> = DeviceGlobal::new([1, 2, 3, 4]);
+///
+/// let queue = Queue::builder().out_of_order().build()?;
+/// let event = queue.single_task((), |()| ())?;
+/// let launch = || queue.launch().after(&event);
+/// launch().write(&TABLE, &[5, 6, 7, 8])?;
+/// launch().copy_to(&TABLE, &[60, 70], 1)?;
+/// launch().copy_bytes_to(&TABLE, &9u16.to_ne_bytes(), 6)?;
+/// assert_eq!(launch().read(&TABLE)?, [5, 60, 70, 9]);
+/// let (mut all, mut two, mut bytes) = ([0; 4], [0; 2], [0; 2]);
+/// launch().read_into(&TABLE, &mut all)?;
+/// launch().copy_from(&TABLE, &mut two, 2)?.wait()?;
+/// launch().copy_bytes_from(&TABLE, &mut bytes, 0)?;
+/// assert_eq!((all, two, bytes), ([5, 60, 70, 9], [70, 9], 5u16.to_ne_bytes()));
+/// launch().fill_global(&TABLE, ..3, &0)?;
+/// assert_eq!(*launch().read_boxed(&TABLE)?, [0, 0, 0, 9]);
+/// launch().reset(&TABLE)?;
+/// assert_eq!(launch().read(&TABLE)?, [1, 2, 3, 4]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 impl Launch<'_> {
     /// [`Queue::read`](crate::Queue::read), with these options.
     ///

@@ -14,6 +14,18 @@ impl Queue {
     /// The value passes over the stack: for large ones there are [`read_into`](Self::read_into) and
     /// [`read_boxed`](Self::read_boxed).
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// static LIMITS: DeviceGlobal<[u32; 2]> = DeviceGlobal::new([1, 2]);
+    ///
+    /// let queue = Queue::new()?;
+    /// assert_eq!(queue.read(&LIMITS)?, [1, 2]);
+    /// let mut limits = [0; 2];
+    /// queue.read_into(&LIMITS, &mut limits)?;
+    /// assert_eq!(limits, [1, 2]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A kernel panicked, or the driver refuses.
     pub fn read<T: DeviceData, P: Properties<Access: HostReadable>>(
@@ -142,6 +154,18 @@ impl Queue {
 
     /// Copies bytes to a device global, from its byte `offset` on.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// static WORD: DeviceGlobal<u32> = DeviceGlobal::zeroed();
+    ///
+    /// let queue = Queue::new()?;
+    /// queue.copy_bytes_to(&WORD, &[7, 7], 1)?;
+    /// let mut bytes = [0; 4];
+    /// queue.copy_bytes_from(&WORD, &mut bytes, 0)?;
+    /// assert_eq!(bytes, [0, 7, 7, 0]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// They go beyond the end or cut an atomic in two, and nothing is written; the driver's refusal.
     pub fn copy_bytes_to<T: DeviceData, P: Properties<Access: HostWritable>>(
@@ -214,6 +238,17 @@ impl Queue {
     }
 
     /// Where this queue's device has the global, for other software that uses the same device.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// static FIELD: DeviceGlobal<[f32; 64]> = DeviceGlobal::zeroed();
+    ///
+    /// let queue = Queue::new()?;
+    /// // SAFETY: nobody follows the address.
+    /// let address = unsafe { queue.address_of(&FIELD) }?;
+    /// assert_eq!(address % align_of::<f32>() as u64, 0);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The driver tells no addresses.

@@ -12,6 +12,27 @@ use crate::{Buffer, DeviceSlice, DeviceSliceMut, Event, Launch, Queue, Result};
 /// Each is submitted as it is named. On a queue in order they run one after the other. On a queue out
 /// of order they may overlap, unless they use the same buffers and globals or a
 /// [`barrier`](Self::barrier) is between them.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::builder().out_of_order().build()?;
+/// let (mut x, mut y) = (queue.zeroed::<u32>(4)?, queue.zeroed::<u32>(4)?);
+/// let before = queue.single_task((), |()| ())?;
+/// queue.submit(|group| {
+///     group.depends_on(&before);
+///     group.fill(&mut x, 1)?;
+///     group.copy(&x, &mut y)?;
+///     group.parallel_for(4, &mut x, |i, x| *x += i as u32)?;
+///     group.single_task(&mut y, |y| y[0] = 9)?;
+///     group.barrier(); // what follows waits for all of the above
+///     group.host_task(|| println!("both are there"))?;
+///     group.for_each(&mut x, &y, |i, x, y| *x *= y[i])?;
+///     Ok(())
+/// })?;
+/// assert_eq!(queue.download(&x)?, [9, 2, 3, 4]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct Handler<'q> {
     queue: &'q Queue,
     /// What the next command waits for.

@@ -43,6 +43,15 @@ impl Queue {
 
     /// A queue on this device, in its default context.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// for device in crosscut::devices()? {
+    ///     assert_eq!(Queue::on(&device)?.device(), &device);
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The driver's refusal.
     pub fn on(device: &Device) -> Result<Self> {
@@ -50,11 +59,28 @@ impl Queue {
     }
 
     /// Begins a queue with options: out of order, with profiling, on a device of your choice.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::builder().profiling().build()?;
+    /// let event = queue.single_task((), |()| ())?;
+    /// assert!(event.times()?.started <= event.times()?.ended);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     pub fn builder() -> QueueBuilder {
         QueueBuilder::default()
     }
 
     /// A queue in this context.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let context = crosscut::default_device()?.create_context()?;
+    /// assert_eq!(Queue::in_context(&context)?.context(), &context);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The driver's refusal.
@@ -198,6 +224,18 @@ impl Queue {
     }
 
     /// Blocks until every command submitted so far has completed.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    /// static DONE: AtomicBool = AtomicBool::new(false);
+    ///
+    /// let queue = Queue::new()?;
+    /// queue.host_task(|| DONE.store(true, Relaxed))?;
+    /// queue.wait()?;
+    /// assert!(DONE.load(Relaxed));
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A command failed, or a kernel panicked and nobody has been told.

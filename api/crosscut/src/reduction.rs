@@ -82,6 +82,16 @@ impl<'q, T: DeviceCopy, F: Operator<T>> Reduction<'q, T, F> {
 
     /// The same, and starts anew.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut sum = Reduction::sum(&queue)?;
+    /// queue.parallel_for(5, &mut sum, |i, sum| sum.combine(i as u32))?;
+    /// assert_eq!((sum.get()?, sum.take()?, sum.take()?), (10, 10, 0));
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A kernel panicked, or the driver's refusal. It starts anew all the same.
     pub fn take(&mut self) -> Result<T> {
@@ -92,6 +102,18 @@ impl<'q, T: DeviceCopy, F: Operator<T>> Reduction<'q, T, F> {
     }
 
     /// The total as a buffer of one element, for kernels and copies that need not wait on the host.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut sum = Reduction::sum(&queue)?;
+    /// queue.parallel_for(4, &mut sum, |i, sum| sum.combine(i as f32))?;
+    /// let mut shares = queue.upload(&[0.0f32, 1.0, 2.0, 3.0])?;
+    /// queue.for_each(&mut shares, sum.as_buffer()?, |_, share, sum| *share /= sum[0])?;
+    /// assert_eq!(queue.download(&shares)?[3], 0.5);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The driver's refusal.

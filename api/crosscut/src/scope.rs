@@ -11,6 +11,22 @@ use crate::copies::equal;
 use crate::{DeviceSlice, DeviceSliceMut, Event, Queue, Result};
 
 /// Where copies may borrow: given to the closure of [`Queue::scope`].
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let (input, mut low, mut high) = ([1u8, 2, 3, 4], [0; 2], [0; 2]);
+/// let mut x = queue.zeroed::<u8>(4)?;
+/// queue.scope(|s| {
+///     s.upload(&mut x, &input)?;
+///     s.download(&x.slice(..2)?, &mut low)?; // none of the three has been waited for
+///     s.download(&x.slice(2..)?, &mut high)?;
+///     Ok(())
+/// })?;
+/// assert_eq!((low, high), ([1, 2], [3, 4]));
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct CopyScope<'scope, 'env: 'scope> {
     queue: &'env Queue,
     copies: Mutex<Vec<Copy>>,

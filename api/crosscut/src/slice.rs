@@ -32,6 +32,18 @@ pub trait DeviceSliceMut: DeviceSlice {
 }
 
 /// A part of a buffer, to be read: made by [`Buffer::slice`]. In a kernel it is a `&[T]`.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[1u32, 2, 3, 4, 5])?;
+/// let part = x.slice(1..)?;
+/// let inner = part.slice(1..3)?; // counted from the part's own beginning
+/// assert_eq!((part.len(), inner.len(), inner.is_empty()), (4, 2, false));
+/// assert_eq!(queue.download(&inner)?, [3, 4]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct BufferSlice<'a, T> {
     region: Region<'a>,
     len: usize,
@@ -42,6 +54,20 @@ pub struct BufferSlice<'a, T> {
 /// own `&mut T`, in a single task a `&mut [T]`.
 ///
 /// Passing it hands it over; `&mut slice` lends it.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut x = queue.upload(&[1u32, 2, 3, 4, 5])?;
+/// let mut part = x.slice_mut(1..)?;
+/// assert!(part.len() == 4 && !part.is_empty());
+/// queue.fill(&mut part.slice_mut(..1)?, 9)?;
+/// let (low, high) = part.split_at_mut(2)?;
+/// queue.parallel_for(2, (low, high), |_, (low, high)| *low += *high)?;
+/// assert_eq!(queue.download(&part.slice(..2)?)?, [13, 8]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct BufferSliceMut<'a, T> {
     region: Region<'a>,
     len: usize,

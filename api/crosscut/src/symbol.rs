@@ -31,6 +31,19 @@ impl Queue {
 
     /// Copies this device's value of a symbol to the host's, after the kernels that write it.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// static GV: Symbol<[i32; 2]> = Symbol::new([1, 2]);
+    ///
+    /// let queue = Queue::new()?;
+    /// queue.copy_to_symbol(&GV, &[3, 4])?;
+    /// assert_eq!((GV.host(), queue.copy_from_symbol(&GV)?), ([1, 2], [3, 4]));
+    /// queue.fill_symbol(&GV, &5)?;
+    /// queue.update_host(&GV)?;
+    /// assert_eq!(GV.host(), [5, 5]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A kernel panicked, or the driver refuses.
     pub fn update_host<T: DeviceData, S: Space>(
@@ -76,6 +89,24 @@ impl Queue {
     }
 }
 
+/// Copies of symbols, with options.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// static GV: Symbol<[i32; 2]> = Symbol::new([1, 2]);
+///
+/// let queue = Queue::builder().out_of_order().build()?;
+/// let event = queue.single_task((), |()| ())?;
+/// let launch = || queue.launch().after(&event);
+/// launch().copy_to_symbol(&GV, &[3, 4])?;
+/// launch().update_host(&GV)?;
+/// assert_eq!(GV.host(), [3, 4]);
+/// launch().fill_symbol(&GV, &0)?;
+/// assert_eq!(launch().copy_from_symbol(&GV)?, [0, 0]);
+/// launch().update_device(&GV)?;
+/// assert_eq!(launch().copy_from_symbol(&GV)?, [3, 4]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 impl Launch<'_> {
     /// [`Queue::update_device`], with these options.
     ///

@@ -2,6 +2,19 @@
 
 use crate::{Event, Launch, Queue, Result};
 
+/// Host tasks and barriers, with options.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let (one, other) = (Queue::new()?, Queue::builder().out_of_order().build()?);
+/// let first = one.single_task((), |()| ())?;
+/// let barrier = other.launch().after(&first).barrier()?;
+/// other.launch().after(&barrier).host_task(|| println!("the other queue's kernel has ended"))?;
+/// other.wait()?;
+/// assert!(first.is_complete()?);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 impl Launch<'_> {
     /// [`Queue::host_task`], with these options.
     ///

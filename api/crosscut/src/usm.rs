@@ -173,6 +173,20 @@ impl<T: DeviceData, K: Kind> Usm<T, K> {
     /// Its address, the same on the host and on the device; aligned and dangling if it is empty.
     ///
     /// The host may follow it where it reaches the memory and no kernel writes it.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use crosscut::usm::UsmKind;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut list = queue.alloc_shared::<u32>(4)?;
+    /// assert!(list.len() == 4 && !list.is_empty() && list.kind() == UsmKind::Shared);
+    /// assert_eq!(list.context(), queue.context());
+    /// queue.fill(&mut list.slice_mut(2..)?, 7)?;
+    /// assert_eq!(queue.download(&list.slice(1..3)?)?, [0, 7]);
+    /// assert_eq!(list.as_ptr(), list.device_ptr().get());
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn as_ptr(&self) -> *const T {
         let address = self.memory.host_address().map(|address| address.cast::<T>());

@@ -14,6 +14,27 @@ const RUN: usize = 16;
 /// Every item of the group must make the same calls, in the same order, as for barriers. Values are
 /// combined in the order of the items' linear indices, so that an operation need only be associative,
 /// and every device gives the same answer.
+///
+/// Questions have the same answer for every item of a group:
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[3, 1, 4, 1, 5, 9, 2, 6])?;
+/// let mut results = queue.zeroed::<[i32; 4]>(8)?;
+/// queue.parallel_for(NdRange::new(8, 4), (&x, &mut results), |item, (x, result)| {
+///     let (group, own) = (item.work_group(), x[item.global()]);
+///     let sum = group.reduce(own, |a, b| a + b);
+///     let up_to = group.inclusive_scan(own, |a, b| a + b);
+///     let before = group.exclusive_scan(own, 100, |a, b| a + b);
+///     *result = [sum, up_to, before, group.broadcast(own, 3)];
+/// })?;
+/// let results = queue.download(&results)?;
+/// assert_eq!(results[2], [9, 8, 104, 1]); // of 3, 1, 4, 1: the third
+/// assert_eq!(results[4], [22, 5, 100, 6]); // of 5, 9, 2, 6: the first
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WorkGroup<'a, 'k, I>(&'a NdItem<'k, I>);
 
@@ -75,6 +96,20 @@ impl<I: Index> WorkGroup<'_, '_, I> {
     }
 
     /// Whether it is so for any item.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut answers = queue.zeroed::<[u32; 3]>(4)?;
+    /// queue.parallel_for(NdRange::new(4, 2), &mut answers, |item, answer| {
+    ///     let (group, first) = (item.work_group(), item.global() == 0);
+    ///     let (any, all, none) = (group.any(first), group.all(first), group.none(first));
+    ///     *answer = [any, all, none].map(u32::from);
+    /// })?;
+    /// assert_eq!(queue.download(&answers)?, [[1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1]]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn any(&self, condition: bool) -> bool {

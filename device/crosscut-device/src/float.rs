@@ -193,7 +193,11 @@ atomic_floats! {
     ///
     /// let sum = AtomicF32::new(1.5);
     /// assert_eq!(sum.fetch_add(2.0, Relaxed), 1.5);
-    /// assert_eq!(sum.into_inner(), 3.5);
+    /// assert_eq!(sum.fetch_sub(0.5, Relaxed), 3.5);
+    /// assert_eq!(sum.swap(9.0, Relaxed), 3.0);
+    /// assert_eq!(sum.compare_exchange(9.0, 1.0, Relaxed, Relaxed), Ok(9.0));
+    /// assert_eq!(sum.fetch_update(Relaxed, Relaxed, |it| (it < 0.0).then_some(0.0)), Err(1.0));
+    /// assert_eq!(sum.into_inner(), 1.0);
     /// ```
     AtomicF32 f32 AtomicU32;
     /// An `f64` that kernels share: in a [`DeviceGlobal`](crate::DeviceGlobal) or in a buffer.
@@ -204,7 +208,24 @@ atomic_floats! {
     ///
     /// let least = AtomicF64::new(f64::INFINITY);
     /// least.fetch_min(0.25, Relaxed);
-    /// assert_eq!(least.load(Relaxed), 0.25);
+    /// assert_eq!(least.fetch_max(-1.0, Relaxed), 0.25);
+    /// least.store(least.load(Relaxed) * 2.0, Relaxed);
+    /// assert_eq!(least.into_inner(), 0.5);
+    /// ```
+    ///
+    /// Kernels share it by a device global or a buffer:
+    ///
+    /// ```
+    /// use crosscut::AtomicF64;
+    /// use crosscut::prelude::*;
+    /// use std::sync::atomic::Ordering::Relaxed;
+    ///
+    /// static SUM: DeviceGlobal<AtomicF64> = DeviceGlobal::zeroed();
+    ///
+    /// let queue = Queue::new()?;
+    /// queue.parallel_for(8, (), |i, ()| { SUM.fetch_add(0.5 * i as f64, Relaxed); })?;
+    /// assert_eq!(queue.read(&SUM)?, 14.0);
+    /// # Ok::<(), crosscut::Error>(())
     /// ```
     AtomicF64 f64 AtomicU64;
 }

@@ -17,6 +17,24 @@ use crate::{ByName, DeviceCopy, DeviceData, hooks, on_device, place};
 /// and writes it through a queue.
 ///
 /// `P` is one of the [properties](crate::property) or a tuple of them.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// static HITS: DeviceGlobal<[AtomicU32; 2]> = DeviceGlobal::new([0, 100]); // plain values for atomics
+/// static GAIN: DeviceGlobal<f32> = DeviceGlobal::new(0.5);
+/// static BEST: DeviceGlobal<f32> = DeviceGlobal::zeroed();
+///
+/// let queue = Queue::new()?;
+/// queue.parallel_for(10, (), |i, ()| { HITS[i % 2].fetch_add(1, Relaxed); })?; // by name
+/// queue.single_task(BEST.exclusive(), |best| *best = 4.0 * GAIN.get())?; // exclusively, by copy
+/// let mut y = queue.zeroed::<f32>(3)?;
+/// queue.for_each(&mut y, &BEST, |i, y, best| *y = i as f32 * best)?; // by argument
+/// assert_eq!(queue.read(&HITS)?, [5, 105]);
+/// assert_eq!(queue.download(&y)?, [0.0, 2.0, 4.0]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 // The initial value lies directly behind the storage: the runtime finds it from the static's
 // address and the value's size alone. Both have one type, so there is no gap.
 #[repr(C)]

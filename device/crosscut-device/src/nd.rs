@@ -122,6 +122,21 @@ impl Members {
 /// Every item of a work-group must come to the same barriers, in the same order. On the host CPU a
 /// group whose items do not is an error that says where they wait; on devices it is an error when the
 /// program is linked if it can be seen there, and otherwise a kernel with no defined result.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut table = queue.zeroed::<[u32; 3]>(4 * 6)?.shaped([4, 6])?;
+/// queue.parallel_for(NdRange::new([4, 6], [2, 3]), &mut table, |item, cell| {
+///     let ([y, x], [v, u]) = (item.local(), item.group());
+///     assert_eq!(item.global(), [2 * v + y, 3 * u + x]);
+///     assert_eq!((item.global_range(), item.local_range(), item.group_range()), ([4, 6], [2, 3], [2, 2]));
+///     *cell = [item.global_linear(), item.local_linear(), item.group_linear()].map(|it| it as u32);
+/// })?;
+/// assert_eq!(queue.download(&table)?[10], [10, 4, 1]); // row 1, column 4
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NdItem<'k, I> {
     host: Members,
@@ -217,6 +232,16 @@ impl<I: Index> NdItem<'_, I> {
     }
 
     /// How many items its work-group has.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut lengths = queue.zeroed::<u32>(12)?;
+    /// queue.parallel_for(NdRange::new(12, 4), &mut lengths, |item, n| *n = item.local_len() as u32)?;
+    /// assert_eq!(queue.download(&lengths)?, [4; 12]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[must_use]
     pub fn local_len(&self) -> usize {
@@ -230,6 +255,22 @@ impl<I: Index> NdItem<'_, I> {
     /// On the host CPU the items of a group take turns on one thread, each on a stack of its own. Do
     /// not wait inside of something that belongs to the thread for the time of a call, such as a
     /// thread local of the crate `scoped_tls`: the items do not leave it in the order they came.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let queue = Queue::new()?;
+    /// let arrived = queue.zeroed::<AtomicU32>(2)?;
+    /// let mut seen = queue.zeroed::<u32>(8)?;
+    /// queue.parallel_for(NdRange::new(8, 4), (&arrived, &mut seen), |item, (arrived, seen)| {
+    ///     arrived[item.group()].fetch_add(1, Relaxed);
+    ///     item.barrier();
+    ///     *seen = arrived[item.group()].load(Relaxed);
+    /// })?;
+    /// assert_eq!(queue.download(&seen)?, [4; 8]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn barrier(&self) {
@@ -240,6 +281,21 @@ impl<I: Index> NdItem<'_, I> {
     /// What this item wrote before, others see before what it writes after.
     ///
     /// It orders atomics that are relaxed in themselves; it waits for nobody.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    ///
+    /// let queue = Queue::new()?;
+    /// let (data, ready) = (queue.zeroed::<AtomicU32>(2)?, queue.zeroed::<AtomicU32>(2)?);
+    /// queue.parallel_for(NdRange::new(2, 2), (&data, &ready), |item, (data, ready)| {
+    ///     data[item.global()].store(7, Relaxed);
+    ///     item.fence(); // whoever sees that it is ready, and fences too, sees the 7
+    ///     ready[item.global()].store(1, Relaxed);
+    /// })?;
+    /// assert_eq!((queue.download(&data)?, queue.download(&ready)?), (vec![7, 7], vec![1, 1]));
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     pub fn fence(&self) {
         fence(Ordering::AcqRel);

@@ -10,6 +10,26 @@ use crate::{DeviceCopy, DeviceData, DeviceGlobal};
 /// another global for a later kernel of the same context. All zeros is the null pointer.
 ///
 /// The host can do nothing with it but carry it.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// use crosscut::DevicePtr;
+///
+/// static TABLE: DeviceGlobal<[u32; 2]> = DeviceGlobal::new([10, 20]);
+///
+/// let queue = Queue::new()?;
+/// let mut places = queue.upload(&[DevicePtr::<[u32; 2]>::null(); 2])?;
+/// queue.parallel_for(2, &mut places, |i, place| if i == 0 { *place = TABLE.device_ptr() })?;
+/// let mut found = queue.zeroed::<u32>(2)?;
+/// queue.for_each(&mut found, &places, |i, found, places| {
+///     if !places[i].is_null() {
+///         // SAFETY: from the kernel before, of the same queue, and nobody writes the table.
+///         *found = unsafe { places[i].as_ref() }[1];
+///     }
+/// })?;
+/// assert_eq!(queue.download(&found)?, [20, 0]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[repr(transparent)]
 pub struct DevicePtr<T> {
     address: u64,

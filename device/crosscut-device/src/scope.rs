@@ -3,6 +3,21 @@
 use crate::{hooks, on_device};
 
 /// Who must see an atomic operation or a fence: SYCL's memory scopes.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// use crosscut::{Scope, in_scope};
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// let queue = Queue::new()?;
+/// let counts = queue.zeroed::<AtomicU32>(2)?;
+/// queue.parallel_for(NdRange::new(8, 4), &counts, |item, counts| {
+///     // Nobody outside the work-group counts here before the kernel has ended.
+///     in_scope(Scope::WorkGroup, || counts[item.group()].fetch_add(1, Relaxed));
+/// })?;
+/// assert_eq!(queue.download(&counts)?, [4, 4]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Scope {

@@ -18,6 +18,23 @@ use crate::{DeviceCopy, hooks, on_device, place};
 ///
 /// Inside kernels [`get`](Self::get) reads it. The static is named where it is read: which constant
 /// that is must be known when the program is linked.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// static POWER: SpecConstant<u32> = SpecConstant::new(2);
+///
+/// let queue = Queue::new()?;
+/// let power = |launch: crosscut::Launch<'_>, x: &mut Buffer<u64>| {
+///     launch.for_each(x, (), |_, x, ()| *x = x.pow(POWER.get()))
+/// };
+/// let mut x = queue.upload(&[3u64])?;
+/// power(queue.launch(), &mut x)?;
+/// power(queue.launch().with(&POWER, 3), &mut x)?;
+/// assert_eq!(queue.download(&x)?, [729]);
+/// assert_eq!(POWER.default_value(), 2);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct SpecConstant<T: SpecValue> {
     // First, and alone: the address of the static is that of the value, and the constant's identity.
     default: T,

@@ -21,6 +21,27 @@ pub const SUB_GROUP_STEP: u32 = 1 << 16;
 /// consecutive linear indices. Every item of the sub-group must make the same calls, in the same order;
 /// other sub-groups of the work-group may make others. An item that has panicked takes part no more, and
 /// what the others get from it is any value.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut x = queue.upload(&(0..32).collect::<Vec<u32>>())?;
+/// let mut sums = queue.zeroed::<u32>(32)?;
+/// queue.parallel_for(NdRange::new(32, 16), (&mut x, &mut sums), |item, (x, sum)| {
+///     let group = item.sub_group();
+///     assert!(group.local_id() < group.size() && group.size() <= group.max_size());
+///     assert!(group.group_id() < group.group_count());
+///     let first = group.broadcast(*x, 0);
+///     assert_eq!(group.inclusive_scan(1, |a, b| a + b), group.local_id() + 1);
+///     assert_eq!(group.exclusive_scan(1, 0, |a, b| a + b), group.local_id());
+///     *sum = group.reduce(*x - first, |a, b| a + b);
+///     *x = group.size() as u32;
+/// })?;
+/// let (sizes, sums) = (queue.download(&x)?, queue.download(&sums)?);
+/// assert!(sizes.iter().zip(&sums).all(|(n, sum)| *sum == n * (n - 1) / 2));
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SubGroup<'a, 'k, I>(&'a NdItem<'k, I>);
 
@@ -92,6 +113,17 @@ impl<I: Index> SubGroup<'_, '_, I> {
 
     /// Waits until every item of the sub-group has come here. What any of them wrote before, all see
     /// afterwards.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// queue.parallel_for(NdRange::new(32, 16), (), |item, ()| {
+    ///     item.sub_group().barrier(); // those of other sub-groups are not waited for
+    /// })?;
+    /// queue.wait()?;
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn barrier(&self) {
@@ -117,6 +149,26 @@ impl<I: Index> SubGroup<'_, '_, I> {
 
     /// The value of the item with this index, which each item chooses for itself; its own value where
     /// there is no such item.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut ids = queue.zeroed::<[u32; 4]>(16)?;
+    /// queue.parallel_for(NdRange::new(16, 16), &mut ids, |item, found| {
+    ///     let group = item.sub_group();
+    ///     let own = group.local_id() as u32;
+    ///     *found = [
+    ///         group.shuffle(own, group.size() - 1 - group.local_id()), // the other way round
+    ///         group.shuffle_up(own, 1),
+    ///         group.shuffle_down(own, 1),
+    ///         group.shuffle_xor(own, 1),
+    ///     ];
+    /// })?;
+    /// let ids = queue.download(&ids)?;
+    /// assert_eq!((ids[0][1], ids[1][1]), (0, 0)); // the first one has nobody before it
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn shuffle<T: DeviceCopy>(&self, value: T, from: usize) -> T {
@@ -186,6 +238,20 @@ impl<I: Index> SubGroup<'_, '_, I> {
     }
 
     /// Whether it is so for any item.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// queue.parallel_for(NdRange::new(32, 16), (), |item, ()| {
+    ///     let group = item.sub_group();
+    ///     let first = group.local_id() == 0;
+    ///     assert!(group.any(first) && !group.none(first));
+    ///     assert_eq!(group.all(first), group.size() == 1);
+    /// })?;
+    /// queue.wait()?;
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn any(&self, condition: bool) -> bool {

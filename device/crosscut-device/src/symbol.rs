@@ -40,6 +40,24 @@ impl Space for Global {}
 ///
 /// In kernels a symbol is read by [`get`](Self::get) or as an argument; one of the space [`Global`]
 /// is written through [`device`](Self::device), as any device global.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// use crosscut::Global;
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// static SCALE: Symbol<u32> = Symbol::new(3); // kernels only read it
+/// static COUNT: Symbol<AtomicU32, Global> = Symbol::new(0);
+///
+/// let queue = Queue::new()?;
+/// queue.parallel_for(10, (), |_, ()| { COUNT.device().fetch_add(SCALE.get(), Relaxed); })?;
+/// assert_eq!(COUNT.host(), 0); // the host has a value of its own
+/// queue.update_host(&COUNT)?;
+/// assert_eq!(COUNT.host(), 30);
+/// SCALE.set_host(5);
+/// queue.update_device(&SCALE)?;
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 // The global is first: to device code the symbol's address is the global's.
 #[repr(C)]
 pub struct Symbol<T: DeviceData, S: Space = Constant> {

@@ -12,6 +12,23 @@ use crate::{DeviceData, on_device};
 /// memory when it lets the others write, and the barrier in each call that none writes before all have
 /// let go. Every item of the work-group must make the same calls, in the same order, with the same
 /// memory, as for every barrier.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[1, 2, 3, 4, 5, 6])?;
+/// let mut y = queue.zeroed::<i32>(6)?;
+/// queue.parallel_for(NdRange::new(6, 3), (&x, &mut y, Local::new(5)), |item, (x, y, mut tile)| {
+///     assert!(tile.len() == 5 && !tile.is_empty());
+///     let own = tile.share(&item, x[item.global()]); // one element for each item of the group
+///     let sum: i32 = own.iter().sum();
+///     let powers = tile.fill(&item, |i| 10i32.pow(i as u32)); // all five, whoever writes them
+///     *y = sum * powers[item.local()];
+/// })?;
+/// assert_eq!(queue.download(&y)?, [6, 60, 600, 15, 150, 1500]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Tile<'k, T> {
     /// On a device the first element, on the host its offset in the group's memory.

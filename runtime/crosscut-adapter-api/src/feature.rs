@@ -3,6 +3,17 @@
 use std::fmt;
 
 /// An ability that some devices have and others have not.
+///
+/// ```
+/// use crosscut::Feature;
+///
+/// let device = crosscut::default_device()?;
+/// for feature in Feature::ALL {
+///     println!("{}: {}", feature.name(), if device.has(*feature) { "yes" } else { "no" });
+/// }
+/// assert_eq!(Feature::Fp64.name(), "fp64");
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Feature {
@@ -100,6 +111,15 @@ impl fmt::Display for Feature {
 }
 
 /// A set of features.
+///
+/// ```
+/// use crosscut::{Feature, Features};
+///
+/// let wanted = Features::NONE.with(Feature::Fp64).with_if(true, Feature::Fp16);
+/// let there = wanted.without(Feature::Fp16);
+/// assert!(there.has(Feature::Fp64) && !there.is_empty());
+/// assert!(wanted.missing_from(there).iter().eq([Feature::Fp16]));
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Features(u32);
 

@@ -5,6 +5,12 @@ use std::fmt;
 use crate::Features;
 
 /// The driver interfaces Crosscut knows.
+///
+/// ```
+/// use crosscut::Backend;
+///
+/// assert_eq!(Backend::OpenCl.name(), "opencl"); // as in `CROSSCUT_DEVICE=opencl:gpu`
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
@@ -35,6 +41,12 @@ impl fmt::Display for Backend {
 }
 
 /// What sort of device it is.
+///
+/// ```
+/// use crosscut::DeviceKind;
+///
+/// assert_eq!(DeviceKind::Gpu.name(), "gpu"); // as in `CROSSCUT_DEVICE=opencl:gpu`
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceKind {
@@ -76,6 +88,12 @@ impl fmt::Display for DeviceKind {
 }
 
 /// A form of code that a device may take.
+///
+/// ```
+/// use crosscut::CodeForm;
+///
+/// assert_eq!(CodeForm::Spirv64.name(), "spirv64");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CodeForm {

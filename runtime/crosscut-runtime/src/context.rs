@@ -19,6 +19,18 @@ use crate::usm::Allocations;
 use crate::{Error, ErrorKind, trace};
 
 /// A device opened. Copies are the same context.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let context = crosscut::default_device()?.create_context()?;
+/// let (one, other) = (Queue::in_context(&context)?, Queue::in_context(&context)?);
+/// let mut x = one.zeroed::<u32>(4)?; // memory belongs to the context: both queues may use it
+/// other.for_each(&mut x, (), |i, x, ()| *x = i as u32)?;
+/// assert_eq!(one.download(&x)?, [0, 1, 2, 3]);
+/// assert_eq!(context.device(), one.device());
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 

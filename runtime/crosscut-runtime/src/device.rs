@@ -28,6 +28,19 @@ pub(crate) struct Listed {
 }
 
 /// A device. Copies are the same device.
+///
+/// ```
+/// use crosscut::{Backend, DeviceKind, Feature};
+///
+/// let device = crosscut::default_device()?;
+/// println!("{} is {}, by {}", device.selector(), device.name(), device.info().vendor);
+/// if device.backend() == Backend::Host {
+///     assert_eq!((device.kind(), device.index()), (DeviceKind::Cpu, 0));
+///     assert!(device.has(Feature::Fp64));
+/// }
+/// assert!(device.info().compute_units > 0);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
@@ -298,6 +311,16 @@ impl Device {
     }
 
     /// The device it is a part of.
+    ///
+    /// ```
+    /// use crosscut::Feature;
+    ///
+    /// for device in crosscut::devices()?.iter().filter(|it| it.has(Feature::PartitionByCounts)) {
+    ///     let parts = device.partition_by_counts(&[1])?;
+    ///     assert_eq!(parts[0].parent(), Some(device));
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn parent(&self) -> Option<&Self> {
         self.0.whole.as_ref().map(|(whole, _)| whole)
@@ -327,6 +350,14 @@ impl Device {
 
     /// The context that queues use unless told otherwise.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let device = crosscut::default_device()?;
+    /// assert_eq!(Queue::on(&device)?.context(), device.default_context()?);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The driver's refusal to open the device.
     pub fn default_context(&self) -> Result<&Context, Error> {
@@ -343,6 +374,19 @@ impl Device {
     }
 
     /// A context of its own, with its own memory and device globals.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// static LIMIT: DeviceGlobal<u32> = DeviceGlobal::new(10);
+    ///
+    /// let device = crosscut::default_device()?;
+    /// let usual = Queue::on(&device)?;
+    /// let apart = Queue::in_context(&device.create_context()?)?;
+    /// usual.write(&LIMIT, &20)?;
+    /// assert_eq!((usual.read(&LIMIT)?, apart.read(&LIMIT)?), (20, 10));
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The driver's refusal to open the device.

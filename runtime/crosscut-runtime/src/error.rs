@@ -7,6 +7,20 @@ use crosscut_adapter_api::{DriverError, DriverErrorKind};
 use crate::panic::KernelPanic;
 
 /// What went wrong, and what to do about it.
+///
+/// ```
+/// use crosscut::ErrorKind;
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut x = queue.zeroed::<u32>(3)?;
+/// let error = queue.upload_into(&mut x, &[1, 2]).expect_err("two are not three");
+/// assert_eq!(error.kind(), ErrorKind::Invalid);
+/// assert_eq!(error.message(), "2 elements were to be copied to 3");
+/// assert!(error.help().is_some());
+/// assert_eq!((error.driver_call(), error.driver_code()), (None, None)); // no driver was asked
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -125,6 +139,21 @@ impl Error {
     }
 
     /// The panic, if this is one.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let x = queue.zeroed::<u32>(3)?;
+    /// let error = queue
+    ///     .parallel_for(4, &x, |i, x| assert_eq!(x[i], 0))?
+    ///     .wait()
+    ///     .expect_err("the fourth item reads beyond the end");
+    /// let panic = error.kernel_panic().expect("it is a panic");
+    /// assert_eq!((panic.item.as_slice(), panic.linear_item), (&[3][..], 3));
+    /// assert!(panic.line > 0 && panic.message.contains("out of bounds"));
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn kernel_panic(&self) -> Option<&KernelPanic> {
         self.0.panic.as_ref()

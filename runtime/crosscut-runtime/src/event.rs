@@ -18,6 +18,20 @@ use crate::sync::atomic::Ordering;
 /// is that of a command that had nothing to do.
 ///
 /// It is a [`Future`]: `.await` it in any executor instead of [waiting](Self::wait) for it.
+///
+/// ```
+/// use crosscut::EventState;
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let (mut x, mut y) = (queue.zeroed::<u32>(100)?, queue.zeroed::<u32>(100)?);
+/// let first = queue.for_each(&mut x, (), |i, x, ()| *x = i as u32)?;
+/// let second = queue.for_each(&mut y, (), |i, y, ()| *y = i as u32)?;
+/// first.wait()?;
+/// Event::wait_all([&first, &second])?;
+/// assert!(first.is_complete()? && second.state()? == EventState::Complete);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Event(Commands);
 
@@ -55,6 +69,16 @@ impl Drop for Asked {
 /// When a command was submitted, started and ended, by a clock of its device.
 ///
 /// Only times of one device can be compared.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::builder().profiling().build()?;
+/// let times = queue.parallel_for(1000, (), |_, ()| ())?.times()?;
+/// assert!(times.submitted <= times.started && times.started <= times.ended);
+/// assert_eq!(times.duration(), times.ended - times.started);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct EventTimes {
@@ -90,6 +114,20 @@ impl Event {
     }
 
     /// One event for all of them: complete when they are.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::builder().out_of_order().build()?;
+    /// let mut x = queue.zeroed::<u32>(4)?;
+    /// let (low, high) = x.split_at_mut(2)?;
+    /// let one = queue.parallel_for(2, low, |_, x| *x = 1)?;
+    /// let other = queue.parallel_for(2, high, |_, x| *x = 2)?;
+    /// let both = Event::all([&one, &other]);
+    /// queue.launch().after(&both).host_task(|| println!("both halves are there"))?.wait()?;
+    /// assert!(both.is_complete()?);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn all<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut commands: Vec<Asked> = Vec::new();
@@ -182,6 +220,18 @@ impl Event {
 
     /// When the command was submitted, started and ended; of several commands, from the first
     /// submission and the first start to the last end. Waits for it.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::builder().profiling().build()?;
+    /// let mut x = queue.zeroed::<u32>(1000)?;
+    /// let kernel = queue.for_each(&mut x, (), |i, x, ()| *x = i as u32)?;
+    /// let copy = queue.fill(&mut x, 7)?;
+    /// let (both, kernel) = (Event::all([&kernel, &copy]).times()?, kernel.times()?);
+    /// assert!(both.started <= kernel.started && both.ended >= kernel.ended);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The queue was not made with profiling, or the command failed.

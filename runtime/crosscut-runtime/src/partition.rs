@@ -11,6 +11,21 @@ impl Device {
     /// Cuts it into as many devices as there can be with `units` compute units each. What is left over
     /// belongs to none; the whole stays usable beside its parts.
     ///
+    /// ```
+    /// use crosscut::Feature;
+    /// use crosscut::prelude::*;
+    ///
+    /// for device in crosscut::devices()? {
+    ///     let half = device.info().compute_units / 2;
+    ///     if device.has(Feature::PartitionEqually) && half > 0 {
+    ///         for part in device.partition_equally(half)? {
+    ///             assert_eq!(Queue::on(&part)?.device().info().compute_units, half);
+    ///         }
+    ///     }
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The device cannot be cut that way, `units` is 0 or more than half of what there is; the driver's
     /// refusal.
@@ -21,6 +36,21 @@ impl Device {
 
     /// Cuts it into one device for each of `counts`, with so many compute units. What is left over
     /// belongs to none; the whole stays usable beside its parts.
+    ///
+    /// ```
+    /// use crosscut::Feature;
+    /// use crosscut::prelude::*;
+    ///
+    /// for device in crosscut::devices()? {
+    ///     if device.has(Feature::PartitionByCounts) {
+    ///         let part = device.partition_by_counts(&[1])?.remove(0);
+    ///         assert_eq!(part.selector(), format!("{}.0", device.selector()));
+    ///         let queue = Queue::on(&part)?; // leaves the other compute units alone
+    ///         assert_eq!(queue.device().info().compute_units, 1);
+    ///     }
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The device cannot be cut that way, there are no counts, one is 0, or all together are more than

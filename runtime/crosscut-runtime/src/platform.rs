@@ -6,6 +6,15 @@ use crate::Error;
 use crate::device::{Device, Runtime};
 
 /// One driver and its devices.
+///
+/// ```
+/// for platform in crosscut::platforms()? {
+///     println!("{}, version {}, by {}", platform.name(), platform.version(), platform.vendor());
+///     let backend = platform.backend();
+///     assert!(platform.devices().iter().all(|device| device.backend() == backend));
+/// }
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
     backend: Backend,

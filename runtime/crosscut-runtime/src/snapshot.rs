@@ -37,6 +37,24 @@ pub struct GlobalLayout {
 }
 
 /// The values of some device globals at one moment, by name.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// use crosscut::{Named, Snapshot};
+///
+/// static STEP: DeviceGlobal<u32> = DeviceGlobal::new(7);
+/// const STATE: &[Named] = &[("step", &STEP)];
+///
+/// let queue = Queue::new()?;
+/// let saved = queue.snapshot(STATE)?;
+/// assert!(saved.names().eq(["step"]));
+/// assert_eq!(Snapshot::from_bytes(&saved.to_bytes())?, saved);
+/// let file = std::env::temp_dir().join(format!("state-{}.snapshot", std::process::id()));
+/// saved.save(&file)?;
+/// assert_eq!(Snapshot::load(&file)?, saved);
+/// # std::fs::remove_file(&file).expect("it was just written");
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
     entries: Vec<Entry>,

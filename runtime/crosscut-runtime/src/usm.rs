@@ -69,6 +69,20 @@ pub(crate) struct Allocations(Mutex<BTreeMap<usize, (Weak<Allocation>, UsmKind)>
 impl Context {
     /// What is known of a pointer: its kind of unified shared memory, and the allocation it points
     /// into. `None` for every other pointer.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use crosscut::usm::UsmKind;
+    ///
+    /// let queue = Queue::new()?;
+    /// let list = queue.alloc_shared::<u32>(4)?;
+    /// let known = queue.context().usm_pointer(list.as_ptr().wrapping_add(1)).expect("into the list");
+    /// assert_eq!((known.kind, known.start), (UsmKind::Shared, list.as_ptr().addr()));
+    /// assert!(known.size >= 16);
+    /// let local = 1;
+    /// assert_eq!(queue.context().usm_pointer(&local), None);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn usm_pointer<T>(&self, pointer: *const T) -> Option<UsmPointer> {
         let address = pointer.addr();

@@ -100,6 +100,21 @@ impl<'k, T, const D: usize> Grid<'k, T, D> {
     }
 
     /// An element, if it is inside.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let image = queue.upload(&[1u32, 2, 3, 4, 5, 6])?.shaped([2, 3])?;
+    /// let mut sums = queue.zeroed::<u32>(2)?;
+    /// queue.for_each(&mut sums, &image, |y, sum, image| {
+    ///     let [_, width] = image.extents();
+    ///     let below = image.get([y + 1, 0]).copied().unwrap_or(100); // no row below the last one
+    ///     *sum = below + image.as_slice()[y * width..][..width].iter().sum::<u32>();
+    /// })?;
+    /// assert_eq!(queue.download(&sums)?, [10, 115]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[must_use]
     pub fn get(&self, at: [usize; D]) -> Option<&'k T> {
@@ -129,6 +144,22 @@ impl<T, const D: usize> GridMut<'_, T, D> {
     }
 
     /// An element, if it is inside.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut table = queue.zeroed::<u32>(6)?.shaped([2, 3])?;
+    /// queue.single_task(&mut table, |mut table| {
+    ///     table.as_mut_slice().fill(1);
+    ///     let [height, width] = table.extents();
+    ///     if let Some(last) = table.get_mut([height - 1, width - 1]) {
+    ///         *last = 9;
+    ///     }
+    /// })?;
+    /// assert_eq!(queue.download(&table)?, [1, 1, 1, 1, 1, 9]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[must_use]
     pub fn get_mut(&mut self, at: [usize; D]) -> Option<&mut T> {

@@ -12,6 +12,20 @@ use crate::Result;
 use crate::reduction::{Operator, Reduction};
 
 /// A [`Reduction`] as a kernel sees it: what it [combines](Self::combine) is part of the answer.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[3u32, 8, 5, 2])?;
+/// let mut largest = Reduction::max(&queue)?;
+/// queue.parallel_for(2, (&x, &mut largest), |i, (x, largest)| {
+///     largest.combine(x[2 * i]); // an item may combine several values, or none
+///     largest.combine(x[2 * i + 1]);
+/// })?;
+/// assert_eq!(largest.get()?, 8);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct Reducer<'k, T, F> {
     /// This item's own value.
     value: *mut T,
