@@ -7,8 +7,8 @@ use std::ops::RangeBounds;
 use crosscut_device::DeviceData;
 use crosscut_runtime::Region;
 
-use crate::slice::{self, BufferSlice, BufferSliceMut, ChunksMut};
-use crate::{Context, Error, Result};
+use crate::slice::{BufferSlice, BufferSliceMut};
+use crate::{Chunks, ChunksMut, Context, Error, Result};
 
 /// `len` elements in the memory of a device, made by a queue.
 ///
@@ -27,7 +27,7 @@ use crate::{Context, Error, Result};
 ///
 /// Parts of it can be passed and copied like the whole: [`slice`](Self::slice),
 /// [`slice_mut`](Self::slice_mut), [`split_at_mut`](Self::split_at_mut),
-/// [`chunks_mut`](Self::chunks_mut).
+/// [`chunks`](Self::chunks), [`chunks_mut`](Self::chunks_mut).
 ///
 /// # Two and three dimensions
 ///
@@ -197,7 +197,44 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
         self.whole_mut().into_split_at(middle)
     }
 
-    /// Parts of `size` elements, one after the other; the last one may be shorter.
+    /// Parts of `size` elements, to be read; the last one may be shorter. In a kernel each item gets
+    /// its own, on the host they come one after the other.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let x = queue.upload(&[1u32, 2, 3, 4, 5])?;
+    /// let mut sums = queue.zeroed::<u32>(3)?;
+    /// queue.for_each(&mut sums, x.chunks(2)?, |_, sum, pair| *sum = pair.iter().sum())?;
+    /// assert_eq!(queue.download(&sums)?, [3, 7, 5]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The size is zero.
+    pub fn chunks(&self, size: usize) -> Result<Chunks<'_, T>> {
+        Chunks::of(self.whole(), size)
+    }
+
+    /// Parts of `size` elements, to be written; the last one may be shorter. In a kernel each item gets
+    /// its own.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut rows = queue.upload(&[3u32, 1, 2, 6, 5, 4, 8, 7])?;
+    /// let rows_of_three = rows.chunks_mut(3)?;
+    /// queue.parallel_for(rows_of_three.len(), rows_of_three, |i, row| {
+    ///     row.reverse();
+    ///     row[0] += 10 * i as u32;
+    /// })?;
+    /// assert_eq!(queue.download(&rows)?, [2, 1, 3, 14, 5, 6, 27, 8]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
+    /// On the host they come one after the other, as parts of the buffer.
     ///
     /// ```
     /// use crosscut::prelude::*;
@@ -214,7 +251,7 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
     /// # Errors
     /// The size is zero.
     pub fn chunks_mut(&mut self, size: usize) -> Result<ChunksMut<'_, T>> {
-        slice::chunks(self.whole_mut(), size)
+        ChunksMut::of(self.whole_mut(), size)
     }
 
     pub(crate) fn runtime(&self) -> &crosscut_runtime::Buffer {

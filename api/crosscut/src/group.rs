@@ -4,8 +4,8 @@ use std::fmt;
 
 use crosscut_device::DeviceData;
 
-use crate::kernel::{KernelArg, Once, PerItem, Range, View};
-use crate::{Buffer, DeviceSlice, DeviceSliceMut, Event, Launch, Queue, Result};
+use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View};
+use crate::{DeviceSlice, DeviceSliceMut, Event, Launch, Queue, Result};
 
 /// The commands of a group, in [`Queue::submit`].
 ///
@@ -95,18 +95,16 @@ impl<'q> Handler<'q> {
     ///
     /// # Errors
     /// As there.
-    pub fn for_each<T, A, F>(
-        &mut self,
-        buffer: &mut Buffer<T>,
-        arguments: A,
-        kernel: F,
-    ) -> Result<Event>
+    pub fn for_each<S, A, F>(&mut self, elements: &mut S, arguments: A, kernel: F) -> Result<Event>
     where
-        T: DeviceData,
+        S: DeviceSliceMut,
         A: KernelArg<PerItem>,
-        F: for<'k> Fn(usize, &'k mut T, View<'k, A, PerItem>) + Copy + Send + 'static,
+        F: for<'k> Fn(ItemIndex<'k, S::Items>, &'k mut S::Element, View<'k, A, PerItem>)
+            + Copy
+            + Send
+            + 'static,
     {
-        self.command(|launch| launch.for_each(buffer, arguments, kernel))
+        self.command(|launch| launch.for_each(elements, arguments, kernel))
     }
 
     /// [`Queue::single_task`], in this group.

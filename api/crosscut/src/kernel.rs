@@ -1,7 +1,8 @@
 //! Kernels: what makes a closure run once per item, on a device and on the host.
 //!
 //! - `argument`: what may be passed, and how a kernel sees it; `bindings`: what the runtime is told.
-//! - `memory`, `grid`: buffers as arguments, with one and with more dimensions.
+//! - `memory`, `grid`: buffers as arguments, with one and with more dimensions; `chunks`: a part for
+//!   each item.
 //! - `range`: index spaces; `nd_range`: those with work-groups.
 //! - `local`: memory of a work-group as an argument; `reducer`: reductions.
 //! - `body`: the three ways a closure is called.
@@ -13,6 +14,7 @@
 mod argument;
 mod bindings;
 mod body;
+mod chunks;
 mod entry;
 mod grid;
 mod local;

@@ -84,6 +84,7 @@ extern crate self as crosscut;
 mod buffer;
 mod builder;
 mod bundle;
+mod chunks;
 mod copies;
 mod copy;
 mod device;
@@ -106,6 +107,7 @@ pub mod usm;
 pub use buffer::Buffer;
 pub use builder::QueueBuilder;
 pub use bundle::{Bundle, BundleBuilder};
+pub use chunks::{Chunks, ChunksMut};
 pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
 pub use crosscut_device::{
@@ -129,7 +131,7 @@ pub use program::{
 pub use queue::Queue;
 pub use reduction::{Number, Operator, Reduction};
 pub use scope::CopyScope;
-pub use slice::{BufferSlice, BufferSliceMut, ChunksMut, DeviceSlice, DeviceSliceMut};
+pub use slice::{BufferSlice, BufferSliceMut, DeviceSlice, DeviceSliceMut};
 pub use usm::{Usm, UsmPtr};
 
 pub use crosscut_device::device_println;

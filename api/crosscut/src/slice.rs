@@ -7,7 +7,7 @@ use std::ops::{Bound, Range, RangeBounds};
 use crosscut_device::DeviceData;
 use crosscut_runtime::Region;
 
-use crate::{Buffer, Error, Result};
+use crate::{Buffer, Chunks, ChunksMut, Error, Result};
 
 /// Elements in the memory of a device, to be read: a [`Buffer`], a part of one, or [`Usm`](crate::Usm).
 pub trait DeviceSlice {
@@ -103,6 +103,14 @@ impl<'a, T: DeviceData> BufferSlice<'a, T> {
         Ok(Self::new(region, range.len()))
     }
 
+    /// Parts of `size` elements: see [`Buffer::chunks`].
+    ///
+    /// # Errors
+    /// The size is zero.
+    pub fn chunks(&self, size: usize) -> Result<Chunks<'a, T>> {
+        Chunks::of(*self, size)
+    }
+
     pub(crate) fn region(&self) -> Region<'a> {
         self.region
     }
@@ -154,6 +162,14 @@ impl<'a, T: DeviceData> BufferSliceMut<'a, T> {
         self.as_slice_mut().into_split_at(middle)
     }
 
+    /// Parts of `size` elements, to be written: see [`Buffer::chunks_mut`].
+    ///
+    /// # Errors
+    /// The size is zero.
+    pub fn chunks_mut(&mut self, size: usize) -> Result<ChunksMut<'_, T>> {
+        ChunksMut::of(self.as_slice_mut(), size)
+    }
+
     pub(crate) fn into_slice(self, range: impl RangeBounds<usize>) -> Result<Self> {
         let range = inside(range, self.len)?;
         let region =
@@ -203,41 +219,6 @@ fn inside(range: impl RangeBounds<usize>, len: usize) -> Result<Range<usize>> {
         }
     }
 }
-
-/// Parts of a buffer, one after the other: made by [`Buffer::chunks_mut`].
-pub struct ChunksMut<'a, T> {
-    rest: Option<BufferSliceMut<'a, T>>,
-    size: usize,
-}
-
-pub(crate) fn chunks<T: DeviceData>(
-    whole: BufferSliceMut<'_, T>,
-    size: usize,
-) -> Result<ChunksMut<'_, T>> {
-    if size == 0 {
-        return Err(Error::invalid("chunks of no elements", "give them one element at least"));
-    }
-    Ok(ChunksMut { rest: Some(whole), size })
-}
-
-impl<'a, T: DeviceData> Iterator for ChunksMut<'a, T> {
-    type Item = BufferSliceMut<'a, T>;
-
-    fn next(&mut self) -> Option<BufferSliceMut<'a, T>> {
-        let rest = self.rest.take().filter(|rest| !rest.is_empty())?;
-        let middle = self.size.min(rest.len());
-        let (chunk, rest) = rest.into_split_at(middle).ok()?;
-        self.rest = Some(rest);
-        Some(chunk)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.rest.as_ref().map_or(0, |rest| rest.len().div_ceil(self.size));
-        (left, Some(left))
-    }
-}
-
-impl<T: DeviceData> ExactSizeIterator for ChunksMut<'_, T> {}
 
 impl<T: DeviceData> DeviceSlice for BufferSlice<'_, T> {
     type Element = T;
@@ -323,11 +304,5 @@ impl<T> fmt::Debug for BufferSlice<'_, T> {
 impl<T> fmt::Debug for BufferSliceMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BufferSliceMut").field("len", &self.len).finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for ChunksMut<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChunksMut").field("size", &self.size).finish_non_exhaustive()
     }
 }

@@ -15,7 +15,10 @@ pub use access::{UsmRead, UsmWrite};
 pub use pointer::UsmPtr;
 
 use crate::buffer::size_of_elements;
-use crate::{BufferSlice, BufferSliceMut, Context, DeviceSlice, DeviceSliceMut, Queue, Result};
+use crate::{
+    BufferSlice, BufferSliceMut, Chunks, ChunksMut, Context, DeviceSlice, DeviceSliceMut, Queue,
+    Result,
+};
 
 /// The kind of memory on the device, which the host does not reach.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +171,22 @@ impl<T: DeviceData, K: Kind> Usm<T, K> {
     /// It has not as many.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<BufferSliceMut<'_, T>> {
         self.as_slice_mut().into_slice(range)
+    }
+
+    /// Parts of `size` elements: see [`Buffer::chunks`](crate::Buffer::chunks).
+    ///
+    /// # Errors
+    /// The size is zero.
+    pub fn chunks(&self, size: usize) -> Result<Chunks<'_, T>> {
+        Chunks::of(self.as_slice(), size)
+    }
+
+    /// Parts of `size` elements, to be written: see [`Buffer::chunks_mut`](crate::Buffer::chunks_mut).
+    ///
+    /// # Errors
+    /// The size is zero.
+    pub fn chunks_mut(&mut self, size: usize) -> Result<ChunksMut<'_, T>> {
+        ChunksMut::of(self.as_slice_mut(), size)
     }
 
     /// Its address, the same on the host and on the device; aligned and dangling if it is empty.

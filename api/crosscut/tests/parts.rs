@@ -43,6 +43,51 @@ fn chunks_cover_the_buffer_once() -> Result<()> {
     let lengths: Vec<usize> = chunks.map(|chunk| chunk.len()).collect();
     assert_eq!(lengths, [4, 4, 2]);
     assert_eq!(queue.zeroed::<u8>(0)?.chunks_mut(4)?.count(), 0);
+    let lengths: Vec<usize> = x.chunks(7)?.map(|chunk| chunk.len()).collect();
+    assert_eq!(lengths, [7, 3]);
+    assert_eq!(x.slice(1..9)?.chunks(4)?.len(), 2);
+    assert_eq!(x.slice_mut(1..)?.chunks_mut(4)?.len(), 3);
+    Ok(())
+}
+
+#[test]
+fn a_range_over_chunks_has_an_item_for_each() -> Result<()> {
+    let queue = Queue::new()?;
+    let mut x = queue.zeroed::<u8>(10)?;
+    invalid(x.chunks(0), "no elements");
+    invalid(x.slice_mut(..)?.chunks_mut(0), "no elements");
+    let sum = |_, chunk: &[u8]| assert!(!chunk.is_empty());
+    invalid(
+        queue.parallel_for(10, x.chunks_mut(4)?, |_, chunk| chunk.fill(1)),
+        "a range of 10 items over 3 chunks of a buffer",
+    );
+    invalid(queue.parallel_for(2, x.chunks(4)?, sum), "a range of 2 items over 3 chunks");
+    // Chunks that were taken out before are no longer there.
+    let mut rest = x.chunks(4)?;
+    rest.next();
+    invalid(queue.parallel_for(3, rest.clone(), sum), "a range of 3 items over 2 chunks");
+    queue.parallel_for(2, rest, sum)?.wait()?;
+    assert_eq!(queue.download(&x)?, [0; 10]);
+    Ok(())
+}
+
+#[test]
+fn a_group_runs_for_each_of_every_kind_of_memory() -> Result<()> {
+    let queue = Queue::new()?;
+    let mut x = queue.zeroed::<u32>(6)?;
+    let mut image = queue.zeroed::<u32>(6)?.shaped([2, 3])?;
+    let mut shared = queue.alloc_shared::<u32>(2)?;
+    queue
+        .submit(|group| {
+            group.for_each(&mut x.slice_mut(4..)?, (), |i, x, ()| *x = i as u32 + 1)?;
+            group.for_each(&mut image, (), |[y, x], it, ()| *it = (10 * y + x) as u32)?;
+            group.for_each(&mut shared, &x, |i, it, x| *it = x[i + 4])?;
+            Ok(())
+        })?
+        .wait()?;
+    assert_eq!(queue.download(&x)?, [0, 0, 0, 0, 1, 2]);
+    assert_eq!(queue.download(&image)?, [0, 1, 2, 10, 11, 12]);
+    assert_eq!(queue.download(&shared)?, [1, 2]);
     Ok(())
 }
 

@@ -30,6 +30,8 @@ pub enum Once {}
 /// | `&mut Buffer<T, 2>`, `&mut Buffer<T, 3>` | `&mut T`, this item's own | [`GridMut`](crate::GridMut) |
 /// | `buffer.slice(a..b)?` | `&[T]` | `&[T]` |
 /// | `buffer.slice_mut(a..b)?` | `&mut T`, this item's own | `&mut [T]` |
+/// | `buffer.chunks(k)?` | `&[T]`, this item's `k` elements | |
+/// | `buffer.chunks_mut(k)?` | `&mut [T]`, this item's `k` elements | |
 /// | `&GLOBAL` of plain data | `&T` | `&T` |
 /// | `GLOBAL.exclusive()` | | `&mut T` |
 /// | [`Local::<T>::new(n)`](crate::Local) over an [`NdRange`](crate::NdRange) | [`Tile<T>`](crate::Tile), shared by the work-group | |
@@ -38,7 +40,7 @@ pub enum Once {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of this kernel",
     label = "not a kernel argument",
-    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `Local::new(n)`, `&mut reduction`, `&GLOBAL` (plain data), `()`, or a tuple of up to eight of them; in a single task also `GLOBAL.exclusive()`",
+    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `buffer.chunks_mut(k)?`, `Local::new(n)`, `&mut reduction`, `&GLOBAL` (plain data), `()`, or a tuple of up to eight of them; in a single task also `GLOBAL.exclusive()`",
     note = "plain `Copy` values are captured: use `move |..|` and name them in the closure"
 )]
 pub trait KernelArg<K> {

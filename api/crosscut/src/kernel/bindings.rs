@@ -54,7 +54,18 @@ impl<'a> Bindings<'a> {
         }
     }
 
-    /// The same, in every dimension.
+    /// Every item owns one chunk.
+    pub(super) fn one_chunk_each(&self, chunks: usize) -> Result<()> {
+        match self.items {
+            Some(items) if items != chunks => Err(Error::invalid(
+                format!("a range of {items} items over {chunks} chunks of a buffer"),
+                "make both equal: `parallel_for(chunks.len(), chunks, ..)`",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same as `one_element_each`, in every dimension.
     pub(super) fn same_shape(&self, shape: &[usize]) -> Result<()> {
         if self.items.is_none() || self.extents == shape {
             return Ok(());

@@ -2,5 +2,6 @@
 
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
+mod chunks;
 mod parts;
 mod usm;
