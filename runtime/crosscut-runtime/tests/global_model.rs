@@ -2,7 +2,8 @@
 //! made and dropped, globals are copied, filled, reset and changed by kernels, in any order.
 //!
 //! The model: every context has one value of every global, which starts as the initial value and
-//! stays across unloading and loading again; what goes beyond the end changes nothing.
+//! stays across unloading and loading again; what goes beyond the end changes nothing. Every bundle has
+//! one value of every symbol, for the commands that use the bundle.
 //!
 //! A case is a short life of a program: it begins without programs and with one context, and ends with
 //! a look at all globals of all contexts. Each has its own seed, which a failure prints:
@@ -17,9 +18,10 @@ use crosscut_adapter_mock::Mock;
 use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
 use crosscut_image::{Global, Image, Parameter, Target, encode, global_properties};
 use crosscut_runtime::{
-    __crosscut_register, __crosscut_unregister, Context, Device, ErrorKind, GlobalHandle, Queue,
+    __crosscut_register, __crosscut_unregister, Bundle, Context, Device, ErrorKind, GlobalHandle,
+    GlobalIn, Queue, Specialization, Variant,
 };
-use program::{device, download, kernel, launch, set_word, upload, word};
+use program::{device, download, kernel, launch, launch_variant, set_word, upload, word};
 
 /// How many cases run if the environment does not say.
 const CASES: u64 = if cfg!(debug_assertions) { 10_000 } else { 100_000 };
@@ -28,6 +30,13 @@ const STEPS: usize = 24;
 const PROGRAMS: usize = 4;
 /// The sizes of each program's globals, in words.
 const WORDS: [usize; 3] = [1, 2, 5];
+/// Which of them is a symbol's.
+const SYMBOL: usize = 1;
+
+fn properties(global: usize) -> u64 {
+    let scope = if global == SYMBOL { global_properties::BUNDLE_SCOPE } else { 0 };
+    global_properties::DEFAULT | scope
+}
 
 /// A program in memory: its table, and its statics behind it.
 struct Program {
@@ -55,7 +64,7 @@ fn make(number: usize, key: fn() -> u64) -> Program {
         let (id, size) = (format!("program{number}::G{global}"), value.len() * 8);
         // SAFETY: storage and initial bytes lie there, leaked, aligned to 8.
         let handle = unsafe {
-            GlobalHandle::new(start.wrapping_add(offset), size, 8, 0, global_properties::DEFAULT)
+            GlobalHandle::new(start.wrapping_add(offset), size, 8, 0, properties(global))
         };
         globals.push((handle, value));
         listed.push(Global {
@@ -63,7 +72,7 @@ fn make(number: usize, key: fn() -> u64) -> Program {
             display_name: id.clone(),
             size: size as u64,
             align: 8,
-            properties: global_properties::DEFAULT,
+            properties: properties(global),
         });
         let id = id.leak();
         let (id, id_length) = (id.as_ptr(), id.len() as u64);
@@ -113,19 +122,36 @@ impl Numbers {
     }
 }
 
-/// A context and what its globals should hold.
+/// A context, perhaps with a bundle, and what its globals should hold.
 struct Opened {
     queue: Queue,
-    values: HashMap<(usize, usize), Vec<u64>>,
+    /// By whether it is the bundle's value, by program and by number.
+    values: HashMap<(bool, usize, usize), Vec<u64>>,
+    /// With the programs whose kernels are inside.
+    bundle: Option<(Bundle, [bool; PROGRAMS])>,
+}
+
+impl Opened {
+    /// Another bundle instead of the one that is there, if programs are loaded to make it of.
+    fn change_bundle(&mut self, registered: [bool; PROGRAMS]) {
+        self.bundle = registered.contains(&true).then(|| {
+            let values = Specialization::new();
+            // The kernel of the other test in here is not on these devices.
+            let accept = |name: &str| name != "test::bump_last";
+            (Bundle::build(self.queue.context(), values, &accept).unwrap(), registered)
+        });
+        self.values.retain(|(bundled, ..), _| !bundled);
+    }
 }
 
 fn open(devices: &[Device], numbers: &mut Numbers) -> Opened {
     let device = &devices[numbers.below(devices.len())];
     let context: Context = device.create_context().unwrap();
-    Opened { queue: Queue::new(&context).unwrap(), values: HashMap::new() }
+    Opened { queue: Queue::new(&context).unwrap(), values: HashMap::new(), bundle: None }
 }
 
-fn read(queue: &Queue, global: GlobalHandle) -> Vec<u64> {
+fn read<'a>(queue: &Queue, global: impl Into<GlobalIn<'a>>) -> Vec<u64> {
+    let global = global.into();
     let mut value = vec![0; global.size() / 8];
     let (target, size) = (value.as_mut_ptr().cast(), global.size());
     // SAFETY: as many bytes are writable there.
@@ -136,9 +162,13 @@ fn read(queue: &Queue, global: GlobalHandle) -> Vec<u64> {
 /// One step on one global of a context; the model takes the same.
 fn step(opened: &mut Opened, program: &Program, number: usize, numbers: &mut Numbers) {
     let which = numbers.below(WORDS.len());
-    let (global, initial) = &program.globals[which];
-    let model = opened.values.entry((number, which)).or_insert_with(|| initial.clone());
-    let queue = &opened.queue;
+    let (handle, initial) = &program.globals[which];
+    let Opened { queue, values, bundle } = opened;
+    // Half of the commands use the bundle, if there is one.
+    let bundle = bundle.as_ref().filter(|_| numbers.below(2) == 0);
+    let global = &handle.under(bundle.map(|(bundle, _)| bundle));
+    let key = |which| (bundle.is_some() && which == SYMBOL, number, which);
+    let model = values.entry(key(which)).or_insert_with(|| initial.clone());
     match numbers.below(10) {
         0 | 1 => {
             let start = numbers.below(WORDS[which]);
@@ -167,9 +197,19 @@ fn step(opened: &mut Opened, program: &Program, number: usize, numbers: &mut Num
             assert_eq!(refused.unwrap_err().kind(), ErrorKind::Invalid);
         }
         5 => {
-            launch(queue, program.key, 1, &[]).unwrap();
+            match bundle {
+                None => drop(launch(queue, program.key, 1, &[]).unwrap()),
+                Some((bundle, programs)) => {
+                    let variant = Variant::Of(bundle);
+                    let launched = launch_variant(queue, program.key, 1, &[], &[], variant);
+                    assert_eq!(launched.is_ok(), programs[number]);
+                    if launched.is_err() {
+                        return;
+                    }
+                }
+            }
             for (which, (_, initial)) in program.globals.iter().enumerate() {
-                let value = opened.values.entry((number, which));
+                let value = values.entry(key(which));
                 value.or_insert_with(|| initial.clone())[0] += 1;
             }
         }
@@ -227,6 +267,7 @@ fn run_case(seed: u64, devices: &[Device], loaded: &mut Loaded<'_>) {
                 opened.swap_remove(at);
             }
             2..5 => loaded.change(number),
+            5 => opened[at].change_bundle(loaded.registered),
             _ if !loaded.registered[number] => loaded.change(number),
             _ => step(&mut opened[at], &loaded.programs[number], number, &mut numbers),
         }
@@ -234,8 +275,10 @@ fn run_case(seed: u64, devices: &[Device], loaded: &mut Loaded<'_>) {
     // In the end all are what the model says.
     loaded.set_all(true);
     for opened in &opened {
-        for ((number, which), value) in &opened.values {
-            let found = read(&opened.queue, loaded.programs[*number].globals[*which].0);
+        let bundle = opened.bundle.as_ref().map(|(bundle, _)| bundle);
+        for ((bundled, number, which), value) in &opened.values {
+            let global = loaded.programs[*number].globals[*which].0;
+            let found = read(&opened.queue, global.under(bundle.filter(|_| *bundled)));
             assert_eq!(found, *value, "global {which} of program {number}");
         }
     }

@@ -12,6 +12,7 @@ use crosscut_image::{
 use crosscut_runtime::{
     __crosscut_register, Access, Binding, Buffer, Device, Error, Event, GlobalHandle,
     KernelDefinition, KernelLaunch, NativeLaunch, NativePanic, Queue, Runtime, Source,
+    Specialization, Variant,
 };
 
 /// A module with nothing in it: enough for the checks, and the mock looks no further.
@@ -173,6 +174,18 @@ pub(crate) fn launch_after(
     bindings: &[Binding<'_>],
     after: &[Event],
 ) -> Result<Event, Error> {
+    launch_variant(queue, key, items, bindings, after, Variant::With(&Specialization::new()))
+}
+
+/// Launches this build of a kernel.
+pub(crate) fn launch_variant(
+    queue: &Queue,
+    key: fn() -> u64,
+    items: usize,
+    bindings: &[Binding<'_>],
+    after: &[Event],
+    variant: Variant<'_>,
+) -> Result<Event, Error> {
     let launch = KernelLaunch {
         definition: definition(key),
         captures: std::ptr::null(),
@@ -180,7 +193,7 @@ pub(crate) fn launch_after(
         group: None,
         bindings,
         after,
-        variant: crosscut_runtime::Variant::With(&crosscut_runtime::Specialization::new()),
+        variant,
     };
     // SAFETY: no captures; the mock's kernels take what the tests bind.
     unsafe { queue.launch(&launch) }
