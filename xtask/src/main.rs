@@ -3,6 +3,7 @@
 //! - `setup`: installs what is missing, or says what to install.
 //! - `demo`: runs every example on every device found.
 //! - `test`: everything that must pass before a change lands; CI runs this and nothing else.
+//! - `soak`: the long forms of tests that `test` runs briefly.
 //! - `differential`: random kernels, on every device what they are on the host.
 //! - `tidy`: the architecture and the habits that a machine can check.
 //! - `bless`: accepts what the tools print now as what tests expect.
@@ -22,6 +23,7 @@ mod checkout;
 mod demo;
 mod differential;
 mod setup;
+mod soak;
 mod steps;
 mod test;
 mod tidy;
@@ -57,6 +59,9 @@ enum Chore {
     Demo,
     /// Sets up, then runs all that must pass before a change lands: format, lints, tests, examples.
     Test,
+    /// Sets up, then runs for an hour or two what `test` runs for seconds: 2,000 random kernels, 50
+    /// rounds of every way to end a process, threads for minutes, and more.
+    Soak,
     /// Makes random kernels and compares every device with the host, debug and release.
     ///
     /// A kernel that differs is shrunk and printed. `--kernels N --seed N` choose how many and which,
@@ -77,6 +82,7 @@ fn main() -> ExitCode {
         Chore::Setup => setup::run(),
         Chore::Demo => demo::run(),
         Chore::Test => test::run(),
+        Chore::Soak => soak::run(),
         Chore::Differential { arguments } => differential::run(&arguments),
         Chore::Tidy => tidy::run(),
         Chore::Bless => bless::run(),

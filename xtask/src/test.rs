@@ -23,6 +23,7 @@ pub(crate) fn run() -> Result {
         let targets = ["--lib", "--bins", "--tests", "--examples"];
         run_command(tests().arg("--no-fail-fast").args(packages).args(targets))
     });
+    steps.run("schedules", || run_command(&mut schedules()));
     steps.run("kernels on every device, debug", || kernels(&[]));
     steps.run("kernels on every device, release", || kernels(&["--release"]));
     steps.run("random kernels on every device", || differential::compare(&differential::FIXED));
@@ -74,15 +75,23 @@ fn kernels(profile: &[&str]) -> Result {
     run_command(crosscut_tests().args(["--package", "crosscut-language"]).args(profile))
 }
 
+/// The event graph under many schedules of its threads: a build of its own, with other locks.
+pub(crate) fn schedules() -> std::process::Command {
+    let mut command = tests();
+    let package = ["--package", "crosscut-runtime", "--features", "shuttle"];
+    command.args(package).args(["--lib", "schedules"]);
+    command
+}
+
 /// `cargo crosscut test`, failing without an OpenCL device as [`tests`] does.
-fn crosscut_tests() -> std::process::Command {
+pub(crate) fn crosscut_tests() -> std::process::Command {
     let mut command = cargo();
     command.args(["crosscut", "test"]).envs(TEST_VARIABLES);
     command
 }
 
 /// `cargo test`, where a test that needs an OpenCL device fails without one instead of passing.
-fn tests() -> std::process::Command {
+pub(crate) fn tests() -> std::process::Command {
     let mut command = cargo();
     command.arg("test").envs(TEST_VARIABLES);
     command

@@ -85,25 +85,56 @@ impl KernelPanic {
     }
 }
 
-/// Puts the operands where `message` says `{0}` and `{1}`; a doubled brace stands for itself.
+/// Puts the operands where `message` says `{0}` and `{1}`, or `{0:i32}` for one that is of another type
+/// than `u64`; a doubled brace stands for itself.
 fn fill_in(message: &str, operands: [u64; 2]) -> String {
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
     while let Some(at) = rest.find(['{', '}']) {
         text.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (meaning, length) = if rest.starts_with("{0}") {
-            (operands[0].to_string(), 3)
-        } else if rest.starts_with("{1}") {
-            (operands[1].to_string(), 3)
-        } else {
+        let (meaning, length) = operand_at(rest, operands).unwrap_or_else(|| {
             let doubled = rest.starts_with("{{") || rest.starts_with("}}");
             (rest[..1].to_owned(), if doubled { 2 } else { 1 })
-        };
+        });
         text.push_str(&meaning);
         rest = &rest[length..];
     }
     text + rest
+}
+
+/// The operand that `rest` begins with, and how much of `rest` says so.
+fn operand_at(rest: &str, operands: [u64; 2]) -> Option<(String, usize)> {
+    let (inside, _) = rest.strip_prefix('{')?.split_once('}')?;
+    let (number, kind) = inside.split_once(':').unwrap_or((inside, "u64"));
+    let operand = match number {
+        "0" => operands[0],
+        "1" => operands[1],
+        _ => return None,
+    };
+    Some((format_as(kind, operand), inside.len() + 2))
+}
+
+/// A value whose bits are `operand`, as Rust writes it: with `{}`, or `{:?}` if the kind ends so.
+#[expect(clippy::cast_possible_truncation, reason = "the device widened a value of 32 bits")]
+fn format_as(kind: &str, operand: u64) -> String {
+    let narrow = operand as u32;
+    let character = char::from_u32(narrow).unwrap_or(char::REPLACEMENT_CHARACTER);
+    match kind {
+        "char" => return character.to_string(),
+        "char?" => return format!("{character:?}"),
+        "f32?" => return format!("{:?}", f32::from_bits(narrow)),
+        "f64?" => return format!("{:?}", f64::from_bits(operand)),
+        _ => {}
+    }
+    match kind.trim_end_matches('?') {
+        "i8" | "i16" | "i32" | "i64" | "isize" => operand.cast_signed().to_string(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => operand.to_string(),
+        "bool" => (operand != 0).to_string(),
+        "f32" => f32::from_bits(narrow).to_string(),
+        "f64" => f64::from_bits(operand).to_string(),
+        _ => "_".to_owned(),
+    }
 }
 
 impl fmt::Display for KernelPanic {
@@ -134,6 +165,16 @@ mod tests {
     #[test]
     fn doubled_braces_are_the_users_own() {
         assert_eq!(fill_in("{{0}} is {0}, {{ is {{, } is {1}", [4, 5]), "{0} is 4, { is {, } is 5");
+    }
+
+    #[test]
+    fn an_operand_is_written_as_its_type_is() {
+        let minus = (-3i64).cast_unsigned();
+        assert_eq!(fill_in("{0:i16}, {1:u8?}{{0}}", [minus, 200]), "-3, 200{0}");
+        assert_eq!(fill_in("{0:char} {0:char?} {1:bool}", [0x27, 1]), "' '\\'' true");
+        let half = u64::from(0.5f32.to_bits());
+        assert_eq!(fill_in("{0:f32} {1:f64?}", [half, 2f64.to_bits()]), "0.5 2.0");
+        assert_eq!(fill_in("{0:i128}", [1, 2]), "_");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::ir::{Ir, Kind};
 use crate::job::Job;
 use crate::llvm::{Linkage, Llvm, Module};
 use crate::names;
-use crate::passes::{self, panics, prepare};
+use crate::passes::{self, panic_values, panics, prepare};
 use crate::providers::Providers;
 
 /// A program's device code in one module, panics in their one form.
@@ -67,6 +67,7 @@ pub(crate) fn link(llvm: &Llvm, job: &Job) -> Result<Option<Linked>, LowerError>
         let text = module.print();
         let mut ir = clean(llvm, &text, &clean_up)?;
         prepare::run(&mut ir);
+        panic_values::run(&mut ir);
         panics::run(&mut ir);
         let mut wanted = undefined(&ir);
         missing = std::mem::take(&mut wanted.called);

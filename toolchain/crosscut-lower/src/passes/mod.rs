@@ -16,6 +16,7 @@ pub(crate) mod masks;
 pub(crate) mod memory_scopes;
 pub(crate) mod narrow;
 pub(crate) mod outline;
+pub(crate) mod panic_values;
 pub(crate) mod panics;
 pub(crate) mod parts;
 pub(crate) mod prepare;
@@ -31,7 +32,7 @@ pub(crate) mod tables;
 pub const PASSES: &[(&str, &str)] = &[
     (
         "link",
-        "first, because every later step asks what kernels reach; runs prepare and panics as it grows the module, so that no formatting code is linked for a panic's text",
+        "first, because every later step asks what kernels reach; runs prepare, panic values and panics as it grows the module, so that no formatting code is linked for a panic's text",
     ),
     (
         "optimise",
@@ -85,12 +86,13 @@ pub fn is_pass(name: &str) -> bool {
 }
 
 /// Whether a called symbol (with its `@`) means something to the lowering itself, so that nobody need
-/// define it: an intrinsic, a hook, or the panic function.
+/// define it: an intrinsic, a hook, the panic function, or the one that names its values.
 pub(crate) fn is_built_in(symbol: &str) -> bool {
     let name = symbol.trim_start_matches('@').trim_matches('"');
     name.starts_with("llvm.")
         || crosscut_image::hooks::FUNCTIONS.contains(&name)
         || symbol == panics::PANIC
+        || symbol == panic_values::VALUES
 }
 
 /// A fresh name beside a value's: `%x.lo` of `%x`, quotes kept around.

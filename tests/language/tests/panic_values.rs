@@ -1,0 +1,35 @@
+//! Values in the texts of panics: devices hand over the first two, and the text is the host's.
+
+use crosscut_language::{Message, panics};
+
+use Message::{Contains, Equal};
+
+const INPUTS: &[u32] = &[1, 2, 3, 99, 4, 5];
+
+/// One kernel per text; only the input 99 panics.
+macro_rules! texts {
+    ($($name:ident, $expected:expr, $text:expr, |$x:ident| $($value:expr),+;)*) => {$(
+        #[test]
+        fn $name() {
+            let panic = panics($expected, INPUTS, |$x: u32| -> u64 {
+                assert!($x != 99, $text, $($value),+);
+                0
+            });
+            assert_eq!(panic.linear_item, 3);
+        }
+    )*};
+}
+
+texts! {
+    one_value, Equal, "{} is not what I want", |x| x;
+    two_values_in_another_order, Equal, "{1} of {{{0:?}}}, {1:?}", |x| x as usize, -(x as i16);
+    a_reference_and_a_float, Equal, "{} is {:?}", |x| &&x, x as f32 / 2.0;
+    a_character_and_a_truth, Equal, "{:?} {}", |x| (x as u8 - 60) as char, x > 5;
+    a_letter_and_a_double, Equal, "{} {}", |x| x as u8 as char, f64::from(x) / 8.0;
+    large_numbers_of_every_sign, Equal, "{} {}", |x| u64::from(x) | 1 << 63, i64::MIN + i64::from(x);
+    small_numbers_of_every_sign, Equal, "{} {}", |x| x as u8 + 100, x as i8 - 110;
+    more_values_than_are_recorded, Contains("99 100 "), "{} {} {}", |x| x, x + 1, x + 2;
+    a_width_and_a_plain_value, Contains(" wide, 98"), "{:4} wide, {}", |x| x, x - 1;
+    a_text_and_a_value, Contains(" and 99"), "{} and {}", |x| if x > 7 { "large" } else { "small" }, x;
+    a_value_in_hexadecimal, Contains("0x"), "0x{:x}", |x| x;
+}
