@@ -152,7 +152,8 @@ pub struct SpecConstant {
 /// A place where a kernel can panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanicSite {
-    /// What the panic says; `{0}` and `{1}` stand for the record's operands, a doubled brace for itself.
+    /// What the panic says; `{0}` and `{1}` stand for the operands of the record, `{0:i32}` for one that is of
+    /// another type than `u64`, `{0:i32?}` for one that is written as `{:?}` does, a doubled brace for itself.
     pub message: String,
     /// The file, as rustc names it.
     pub file: String,

@@ -4,6 +4,7 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod arrivals;
+pub(crate) mod assertions;
 mod bits;
 pub(crate) mod constants;
 pub(crate) mod decorations;

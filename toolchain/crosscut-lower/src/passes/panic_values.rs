@@ -8,6 +8,8 @@
 //! [`sites`](super::sites) looks for the token in the panic's operands. Nothing else can make sense of it:
 //! who formats on the device calls by a pointer, and is refused for that.
 
+use std::collections::HashMap;
+
 use crate::ir::{Call, Ir, Item, Kind, tokens};
 use crate::names;
 
@@ -38,7 +40,7 @@ const KINDS: &[(&str, &str, &str)] = &[
 ];
 
 /// Added to the number of a kind for `{:?}`.
-const DEBUG: u64 = 32;
+const DEBUG: u32 = 32;
 
 /// A value in a panic's text: its kind, as a site's message says it, and its operand.
 pub(crate) struct Value<'a> {
@@ -49,19 +51,19 @@ pub(crate) struct Value<'a> {
 /// Runs the pass.
 pub(crate) fn run(ir: &mut Ir) {
     let mut found = false;
+    let counts = counts(ir);
     for function in ir.functions_mut() {
         if !function.name.contains("4core3fmt") {
             continue;
         }
         let name = names::display(&names::symbol(&function.name));
-        // Crates whose symbols have the old form say neither types nor counts.
         let is_argument = ["<core::fmt::rt::Argument>::new_", "core::fmt::rt::Argument::new_"]
             .iter()
             .any(|prefix| name.starts_with(prefix));
         if is_argument {
             hold_value(function);
-        } else if name.starts_with("<core::fmt::Arguments>::new::<") {
-            found |= name_values(function, &name).is_some();
+        } else if let Some(&count) = counts.get(&function.name) {
+            found |= name_values(function, count).is_some();
         }
     }
     if found && ir.find(VALUES).is_none() {
@@ -82,11 +84,15 @@ pub(crate) fn values<'a>(lines: &'a [String], token: &str) -> [Option<Value<'a>>
         .find(|call| call.result == Some(token));
     [0, 2].map(|index| {
         let call = call.as_ref()?;
-        let number = call.number(index + 1)?;
-        let (name, ..) = KINDS.get(usize::try_from(number % DEBUG).ok()?.checked_sub(1)?)?;
-        let debug = if number >= DEBUG { "?" } else { "" };
-        Some(Value { kind: format!("{name}{debug}"), operand: call.value(index)? })
+        Some(Value { kind: kind(call.number(index + 1)?)?, operand: call.value(index)? })
     })
+}
+
+/// The kind with this number, as a site's message says it: `i16`, or `i16?` for `{:?}`.
+pub(crate) fn kind(number: u64) -> Option<String> {
+    let index = usize::try_from(number % u64::from(DEBUG)).ok()?.checked_sub(1)?;
+    let debug = if number >= DEBUG.into() { "?" } else { "" };
+    Some(format!("{}{debug}", KINDS.get(index)?.0))
 }
 
 /// Makes of tokens, which have been read, pointers that nobody reads.
@@ -122,34 +128,46 @@ fn formatted(function: &Item) -> Option<(String, bool)> {
     Some((new_form.or_else(old_form)?.to_owned(), is_debug))
 }
 
+/// A value that is there to be recorded: the number of its kind, 0 if there is none, and its 64 bits.
+pub(crate) struct Loaded {
+    pub(crate) kind: u32,
+    pub(crate) operand: String,
+}
+
+/// Adds to `lines` what loads a value of this type, or what references of that type lead to.
+pub(crate) fn load(
+    ty: &str,
+    is_debug: bool,
+    address: &str,
+    prefix: &str,
+    lines: &mut Vec<String>,
+) -> Loaded {
+    let plain = ty.trim_start_matches('&');
+    let known = KINDS.iter().zip(1..).find(|(known, _)| known.0 == plain);
+    let Some(((_, bits, widen), number)) = known else {
+        return Loaded { kind: 0, operand: "0".to_owned() };
+    };
+    let mut address = address.to_owned();
+    for depth in 0..ty.len() - plain.len() {
+        lines.push(format!("  {prefix}.at{depth} = load ptr, ptr {address}, align 8"));
+        address = format!("{prefix}.at{depth}");
+    }
+    lines.push(format!("  {prefix}.value = load {bits}, ptr {address}"));
+    let mut operand = format!("{prefix}.value");
+    if !widen.is_empty() {
+        lines.push(format!("  {prefix}.wide = {widen} {bits} {operand} to i64"));
+        operand = format!("{prefix}.wide");
+    }
+    Loaded { kind: number + if is_debug { DEBUG } else { 0 }, operand }
+}
+
 /// `new_display::<T>(result, &value)`: the result becomes the value and its kind.
 fn hold_value(function: &mut Item) -> Option<()> {
     let [result, value] = parameters(&function.lines[0]).try_into().ok()?;
     let (ty, is_debug) = formatted(function).unwrap_or_default();
-    let debug = if is_debug { DEBUG } else { 0 };
-    let plain = ty.trim_start_matches('&');
     let mut body = vec!["start:".to_owned()];
-    let mut kind = 0;
-    let known = KINDS.iter().zip(1..).find(|(known, _)| known.0 == plain);
-    if let Some(((_, bits, widen), number)) = known {
-        kind = number + debug;
-        let mut address = value;
-        for depth in 0..ty.len() - plain.len() {
-            body.push(format!("  %cc.at{depth} = load ptr, ptr {address}, align 8"));
-            address = format!("%cc.at{depth}");
-        }
-        body.push(format!("  %cc.value = load {bits}, ptr {address}"));
-        let wide = match *widen {
-            "" => "%cc.value",
-            widen => {
-                body.push(format!("  %cc.wide = {widen} {bits} %cc.value to i64"));
-                "%cc.wide"
-            }
-        };
-        body.push(format!("  store i64 {wide}, ptr {result}, align 8"));
-    } else {
-        body.push(format!("  store i64 0, ptr {result}, align 8"));
-    }
+    let Loaded { kind, operand } = load(&ty, is_debug, &value, "%cc", &mut body);
+    body.push(format!("  store i64 {operand}, ptr {result}, align 8"));
     body.push(format!("  %cc.kind = getelementptr inbounds i8, ptr {result}, i64 8"));
     body.push(format!("  store i64 {kind}, ptr %cc.kind, align 8"));
     body.push("  ret void".to_owned());
@@ -157,10 +175,38 @@ fn hold_value(function: &mut Item) -> Option<()> {
     Some(())
 }
 
+/// How many arguments each form of `Arguments::new::<BYTES, COUNT>` takes. Symbols of the old form, which
+/// `core` itself has, do not say so; there the name in the debug information does.
+fn counts(ir: &Ir) -> HashMap<String, usize> {
+    let is_new = |name: &str| {
+        name.starts_with("<core::fmt::Arguments>::new::<") || name == "core::fmt::Arguments::new"
+    };
+    let functions = ir.functions().filter(|function| function.name.contains("4core3fmt"));
+    functions
+        .filter_map(|function| {
+            let mut name = names::display(&names::symbol(&function.name));
+            if !is_new(&name) {
+                return None;
+            }
+            if !name.ends_with('>') {
+                name = debug_name(ir, function)?;
+            }
+            let count = name.strip_suffix('>')?.rsplit_once(", ")?.1.parse().ok()?;
+            (count > 0).then(|| (function.name.clone(), count))
+        })
+        .collect()
+}
+
+/// What the debug information calls a function: `new<8, 2>`.
+fn debug_name(ir: &Ir, function: &Item) -> Option<String> {
+    let described = function.lines.first()?.split_once("!dbg ")?.1.split([' ', ',']).next()?;
+    let line = ir.find(described)?.lines.first()?;
+    let name = line.split_once("name: \"")?.1.split_once('"')?.0;
+    Some(name.to_owned())
+}
+
 /// `Arguments::new::<BYTES, COUNT>(template, arguments)`: the arguments become a token.
-fn name_values(function: &mut Item, name: &str) -> Option<()> {
-    let count = name.rsplit_once(", ")?.1.trim_end_matches(|letter: char| !letter.is_ascii_digit());
-    let count: usize = count.parse().ok().filter(|&count| count > 0)?;
+fn name_values(function: &mut Item, count: usize) -> Option<()> {
     let [template, arguments] = parameters(&function.lines[0]).try_into().ok()?;
     let mut body = vec!["start:".to_owned()];
     let mut operands = ["i64 0".to_owned(), "i64 0".into(), "i64 0".into(), "i64 0".into()];

@@ -9,6 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::assertions::{self, Assertion};
 use crate::ir::{Call, Ir, Item, Kind, tokens, value_of};
 use crate::names;
 
@@ -28,6 +29,8 @@ pub(crate) enum Shape {
     Text,
     /// By `fmt::Arguments`: template and arguments.
     Format,
+    /// By two sides, and perhaps `fmt::Arguments`.
+    Compared(Assertion),
 }
 
 /// The panics whose text is known, with `{0}` and `{1}` for their integer operands.
@@ -60,10 +63,8 @@ const FIXED: &[(&str, &str)] = &[
         "core::panicking::panic_const::panic_const_rem_by_zero",
         "attempt to calculate the remainder with a divisor of zero",
     ),
-    (
-        "core::panicking::assert_failed",
-        "assertion failed: `assert_eq!` or `assert_ne!` (the values stay on the device)",
-    ),
+    // One whose call does not look as expected.
+    ("core::panicking::assert_failed", "assertion failed: `assert_eq!` or `assert_ne!`"),
     ("core::panicking::unreachable_display", "internal error: entered unreachable code"),
     ("core::cell::panic_already_borrowed", "already borrowed"),
     ("core::cell::panic_already_mutably_borrowed", "already mutably borrowed"),
@@ -104,6 +105,7 @@ impl Shape {
             Self::Text => 0,
             Self::Format => 1,
             Self::Fixed(index) => index + 2,
+            Self::Compared(assertion) => assertion.number(),
         }
     }
 
@@ -112,7 +114,10 @@ impl Shape {
         match number {
             0 => Self::Text,
             1 => Self::Format,
-            other => Self::Fixed(u32::try_from(other - 2).unwrap_or(u32::MAX)),
+            other => {
+                let number = u32::try_from(other).unwrap_or(u32::MAX);
+                Assertion::from_number(number).map_or(Self::Fixed(number - 2), Self::Compared)
+            }
         }
     }
 
@@ -126,11 +131,14 @@ impl Shape {
 pub(crate) fn run(ir: &mut Ir) {
     let shapes = panic_functions(ir);
     for function in ir.functions_mut() {
-        for line in function.lines.iter_mut().skip(1) {
-            if let Some(replacement) = replacement(line, &shapes) {
-                *line = replacement;
+        let mut lines = Vec::with_capacity(function.lines.len());
+        for line in std::mem::take(&mut function.lines) {
+            match replacement(&line, &shapes, lines.len()) {
+                Some(replacement) => lines.extend(replacement),
+                None => lines.push(line),
             }
         }
+        function.lines = lines;
     }
     if ir.find(PANIC).is_none() {
         ir.items.push(Item {
@@ -167,17 +175,20 @@ fn panic_functions(ir: &Ir) -> HashMap<String, Shape> {
     shapes
 }
 
-fn replacement(line: &str, shapes: &HashMap<String, Shape>) -> Option<String> {
+/// What takes a line's place, if that panics; `number` is one that no other line of its function has.
+fn replacement(line: &str, shapes: &HashMap<String, Shape>, number: usize) -> Option<Vec<String>> {
     if !line.contains("call ") {
         return None;
     }
     let call = Call::parse(line)?;
     let shape = *shapes.get(call.callee)?;
-    let pointers = |index: usize| {
-        let argument: &str = call.arguments.get(index)?;
-        let value = || value_of(argument).or_else(|| number_as_pointer(argument));
-        argument.starts_with("ptr").then(value).flatten()
-    };
+    let debug = call.after.find("!dbg").map_or("", |at| &call.after[at..]);
+    let comma = if debug.is_empty() { "" } else { ", " };
+    let debug = format!("{comma}{debug}");
+    if let Some(assertion) = assertions::replacement(&call, &debug, number) {
+        return Some(assertion);
+    }
+    let pointers = |index: usize| pointer(call.arguments.get(index)?);
     let place = call.arguments.len().checked_sub(1).and_then(pointers).unwrap_or("null");
     let (mut text, mut arguments) = ("null", "null");
     let mut numbers = ["0"; 2];
@@ -190,21 +201,25 @@ fn replacement(line: &str, shapes: &HashMap<String, Shape>) -> Option<String> {
             text = pointers(0).unwrap_or("null");
             arguments = pointers(1).unwrap_or("null");
         }
-        Shape::Fixed(_) => {
+        Shape::Fixed(_) | Shape::Compared(_) => {
             let values = call.arguments.iter().filter(|argument| argument.starts_with("i64"));
             for (number, argument) in numbers.iter_mut().zip(values) {
                 *number = value_of(argument).unwrap_or("0");
             }
         }
     }
-    let debug = call.after.find("!dbg").map_or("", |at| &call.after[at..]);
-    let comma = if debug.is_empty() { "" } else { ", " };
-    Some(format!(
-        "  call void {PANIC}(i32 {}, ptr {place}, ptr {text}, ptr {arguments}, i64 {}, i64 {}){comma}{debug}",
+    Some(vec![format!(
+        "  call void {PANIC}(i32 {}, ptr {place}, ptr {text}, ptr {arguments}, i64 {}, i64 {}){debug}",
         shape.number(),
         numbers[0],
         numbers[1],
-    ))
+    )])
+}
+
+/// The value of an argument that is a pointer.
+pub(super) fn pointer(argument: &str) -> Option<&str> {
+    let value = || value_of(argument).or_else(|| number_as_pointer(argument));
+    argument.starts_with("ptr").then(value).flatten()
 }
 
 /// A plain text's length is handed over as a pointer that is a number: `inttoptr (i64 57 to ptr)`.

@@ -31,7 +31,9 @@ pub(crate) fn run(ir: &mut Ir, entry: &str, sites: &mut Vec<PanicSite>) {
             sites.len() - 1
         });
         let (a, b) = match Shape::from_number(call.number(0).unwrap_or(u64::MAX)) {
-            Shape::Fixed(_) => (call.value(4).unwrap_or("0"), call.value(5).unwrap_or("0")),
+            Shape::Fixed(_) | Shape::Compared(_) => {
+                (call.value(4).unwrap_or("0"), call.value(5).unwrap_or("0"))
+            }
             Shape::Format => {
                 let [a, b] = values.map(|value| value.map_or("0", |value| value.operand));
                 (a, b)
@@ -63,6 +65,10 @@ fn site_of(ir: &Ir, call: &Call<'_>, values: &[Option<Value<'_>>; 2]) -> PanicSi
         .value(1)
         .and_then(|place| location(ir, place))
         .unwrap_or_else(|| ("<unknown>".into(), 0, 0));
+    let formatted = |values: &[Option<Value<'_>>; 2]| {
+        let bytes = call.value(2).and_then(|template| bytes_of(ir, template))?;
+        Some(format_text(&bytes, call.arguments.get(3).copied(), values))
+    };
     let message = match Shape::from_number(call.number(0).unwrap_or(u64::MAX)) {
         Shape::Fixed(index) => Shape::fixed_text(index).to_owned(),
         Shape::Text => {
@@ -71,10 +77,8 @@ fn site_of(ir: &Ir, call: &Call<'_>, values: &[Option<Value<'_>>; 2]) -> PanicSi
                 .and_then(|text| string(ir, text, length))
                 .map_or_else(|| "explicit panic".to_owned(), |text| escape_braces(&text))
         }
-        Shape::Format => call.value(2).and_then(|template| bytes_of(ir, template)).map_or_else(
-            || "explicit panic".to_owned(),
-            |bytes| format_text(&bytes, call.arguments.get(3).copied(), values),
-        ),
+        Shape::Format => formatted(values).unwrap_or_else(|| "explicit panic".to_owned()),
+        Shape::Compared(assertion) => assertion.message(formatted(&[None, None]).as_deref()),
     };
     PanicSite { message, file, line, column }
 }
