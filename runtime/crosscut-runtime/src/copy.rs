@@ -290,8 +290,13 @@ impl Queue {
                     .owns(source.buffer().context(), "what is copied")
                     .map(|()| Event::nothing());
             }
-            // SAFETY: passed on.
-            _ => return unsafe { self.copy_across(target, source, atomic_width, after) },
+            _ => {
+                self.take_turn(after)?;
+                return self.timed(|| {
+                    // SAFETY: passed on.
+                    unsafe { self.copy_across(target, source, atomic_width) }
+                });
+            }
         }
         let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {
             return self.nothing_after(after);
@@ -300,11 +305,13 @@ impl Queue {
             (self.context().is_native(), to.host_address(), from.host_address())
         {
             self.take_turn(after)?;
-            let _span = trace::span("transfer", || format!("copy {} bytes", source.size()));
-            // SAFETY: both have the size. The target is the caller's alone; the source is borrowed,
-            // so that kernels write it at most as atomics.
-            unsafe { bytes::load(from, to, source.size(), atomic_width) };
-            return Ok(Event::nothing());
+            return self.timed(|| {
+                let _span = trace::span("transfer", || format!("copy {} bytes", source.size()));
+                // SAFETY: both have the size. The target is the caller's alone; the source is
+                // borrowed, so that kernels write it at most as atomics.
+                unsafe { bytes::load(from, to, source.size(), atomic_width) };
+                Ok(())
+            });
         }
         let after = self.dependencies(after)?;
         // The one that is written comes last, so that one allocation in both is noted as written.
@@ -329,11 +336,9 @@ impl Queue {
         target: Region<'_>,
         source: Region<'_>,
         atomic_width: usize,
-        after: &[Event],
-    ) -> Result<Event, Error> {
-        self.take_turn(after)?;
+    ) -> Result<(), Error> {
         let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {
-            return Ok(Event::nothing());
+            return Ok(());
         };
         // The queue that this one is not.
         let (other, reader, writer);
@@ -347,7 +352,7 @@ impl Queue {
         if let (true, Some(place)) = (writer.context().is_native(), to.host_address()) {
             // SAFETY: nobody else uses the target, by the caller's promise, and it has the size.
             unsafe { reader.read(source, place, atomic_width, &[]) }?;
-            return Ok(Event::nothing());
+            return Ok(());
         }
         if let (true, 0, Some(place)) =
             (reader.context().is_native(), atomic_width, from.host_address())
@@ -355,7 +360,7 @@ impl Queue {
             from.allocation.uses().last_write().map_or(Ok(()), |it| it.wait_and_tell())?;
             // SAFETY: the source is plain data, borrowed by the caller, and it has the size.
             unsafe { writer.write(target, place, &[]) }?;
-            return Ok(Event::nothing());
+            return Ok(());
         }
         let mut stage = vec![0u8; from.size.get().min(STAGE)];
         let mut done = 0;
@@ -368,7 +373,7 @@ impl Queue {
             unsafe { writer.write(write, stage.as_ptr(), &[]) }?;
             done += more;
         }
-        Ok(Event::nothing())
+        Ok(())
     }
 }
 

@@ -234,7 +234,8 @@ impl Event {
     /// ```
     ///
     /// # Errors
-    /// The queue was not made with profiling, or the command failed.
+    /// The queue was not made with profiling, the command is a host task on a device whose clock is not the
+    /// host's, or it failed.
     pub fn times(&self) -> Result<EventTimes, Error> {
         let mut all: Option<EventTimes> = None;
         for command in self.commands() {
@@ -252,7 +253,7 @@ impl Event {
 fn no_times() -> Error {
     Error::invalid(
         "nobody took the times of this command",
-        "make its queue with profiling; commands without anything to run have no times",
+        "make its queue with profiling; host tasks of devices, and commands without anything to run, have no times",
     )
 }
 

@@ -65,7 +65,7 @@ impl Queue {
                     // as many bytes. No kernel of this context runs; whoever kept a reference to
                     // the global uses atomics.
                     unsafe { bytes::store(source, target, size.get(), global.atomic_width()) };
-                });
+                })
             }
             Reach::Device(allocation) => {
                 let bytes = (size.get(), global.atomic_width());
@@ -79,7 +79,7 @@ impl Queue {
                     unsafe { self.write_to(&allocation, offset, source, size, after) }
                 };
                 // SAFETY: the caller's promise.
-                return unsafe { self.staged(source, size, write) };
+                unsafe { self.staged(source, size, write) }
             }
             Reach::Image(variable) => {
                 let after = self.dependencies(after)?;
@@ -105,10 +105,9 @@ impl Queue {
                     moved
                 };
                 // SAFETY: the caller's promise.
-                return unsafe { self.staged(source, size, write) };
+                unsafe { self.staged(source, size, write) }
             }
         }
-        Ok(Event::nothing())
     }
 
     /// Copies `size` bytes at `source` to memory of a global, after `after`.
@@ -353,8 +352,7 @@ impl Queue {
                     // SAFETY: the instance has the global's size; no kernel of this context runs,
                     // and whoever kept a reference uses atomics of that width.
                     unsafe { global::store_beginning(*global, target, global.atomic_width()) };
-                });
-                Ok(Event::nothing())
+                })
             }
             (Beginning::Bytes(source), Reach::Device(_) | Reach::Image(_)) => {
                 // SAFETY: the initial bytes are there, a value of the global's type.
@@ -409,10 +407,13 @@ impl Queue {
     }
 
     /// Runs `copy` while no kernel of this native context does.
-    fn alone(&self, copy: impl FnOnce()) {
-        let lock = self.context().native_lock();
-        let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
-        copy();
+    fn alone(&self, copy: impl FnOnce()) -> Result<Event, Error> {
+        self.timed(|| {
+            let lock = self.context().native_lock();
+            let _alone = lock.write().unwrap_or_else(PoisonError::into_inner);
+            copy();
+            Ok(())
+        })
     }
 
     /// The memory of a buffer of this context with at least `size` bytes; `None` for no bytes.

@@ -61,6 +61,7 @@ mod specialization;
 mod spirv_program;
 mod staged;
 mod sync;
+mod timed;
 mod trace;
 mod usm;
 pub mod work_group;

@@ -29,8 +29,9 @@ impl Queue {
     ) -> Result<Event, Error> {
         let failed = |error| Error::driver("copying to a device global", error);
         if size.get() > LARGEST {
-            self.wait_for_copy(&submit(source)?).map_err(failed)?;
-            return Ok(Event::nothing());
+            let command = submit(source)?;
+            self.wait_for_copy(&command).map_err(failed)?;
+            return Ok(Event::of(command));
         }
         // SAFETY: the caller's promise.
         let bytes: Arc<[u8]> = unsafe { std::slice::from_raw_parts(source, size.get()) }.into();
