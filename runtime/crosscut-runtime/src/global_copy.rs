@@ -55,7 +55,7 @@ impl Queue {
         check(&global, offset, size)?;
         let Some(size) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
         match self.reach(global)? {
-            Reach::Nowhere => return self.nothing_after(after),
+            Reach::Nowhere => self.nothing_after(after),
             Reach::Host(target) => {
                 self.take_turn(after)?;
                 self.alone(|| {

@@ -110,8 +110,8 @@ pub(crate) fn forget(lines: &mut [String]) {
 /// The type and the trait of the formatting function that an argument is made with.
 fn formatted(function: &Item) -> Option<(String, bool)> {
     let mentioned = function.lines[1..].iter().filter(|line| line.contains("store ptr @"));
-    let names = mentioned.flat_map(|line| tokens(line).map(|token| token.1));
-    let name = names.filter(|token| token.starts_with('@')).next()?;
+    let mut names = mentioned.flat_map(|line| tokens(line).map(|token| token.1));
+    let name = names.find(|token| token.starts_with('@'))?;
     let name = names::display(&names::symbol(name));
     let (rest, is_debug) = match name.strip_suffix(">::fmt") {
         Some(rest) => (rest, rest.contains("core::fmt::Debug")),
