@@ -110,6 +110,8 @@ pub use bundle::{Bundle, BundleBuilder};
 pub use chunks::{Chunks, ChunksMut};
 pub use copy::{CopySource, CopyTarget, HostElement};
 pub use crosscut_derive::DeviceCopy;
+#[cfg(feature = "half")]
+pub use crosscut_device::HalfMath;
 pub use crosscut_device::{
     AtomicF32, AtomicF64, ByName, Constant, DeviceCopy, DeviceData, DeviceGlobal, DevicePtr,
     Exclusive, Global, Index, NdItem, Scope, Space, SpecConstant, SpecValue, SubGroup, Symbol,

@@ -276,6 +276,8 @@ macro_rules! numbers {
 
 numbers! { Integer: u8 as u8, i8 as u8, u16 as u16, i16 as u16, u32 as u32, i32 as u32, u64 as u64, i64 as u64 }
 numbers! { Float: f32 as u32, f64 as u64 }
+#[cfg(feature = "half")]
+numbers! { Float: half::f16 as u16 }
 
 /// The arguments of one launch: one [`ProgramArg`], a tuple of them, or `()`.
 pub trait ProgramArgs {

@@ -215,7 +215,7 @@ pub trait Number: DeviceCopy {
 }
 
 macro_rules! numbers {
-    ($($type:ty: $zero:literal $one:literal $smallest:ident $largest:ident;)*) => {$(
+    ($($type:ty: $zero:expr, $one:expr, $smallest:ident $largest:ident;)*) => {$(
         impl Number for $type {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -246,18 +246,24 @@ macro_rules! numbers {
 }
 
 numbers! {
-    u8: 0 1 MIN MAX;
-    i8: 0 1 MIN MAX;
-    u16: 0 1 MIN MAX;
-    i16: 0 1 MIN MAX;
-    u32: 0 1 MIN MAX;
-    i32: 0 1 MIN MAX;
-    u64: 0 1 MIN MAX;
-    i64: 0 1 MIN MAX;
-    usize: 0 1 MIN MAX;
-    isize: 0 1 MIN MAX;
-    f32: 0.0 1.0 NEG_INFINITY INFINITY;
-    f64: 0.0 1.0 NEG_INFINITY INFINITY;
+    u8: 0, 1, MIN MAX;
+    i8: 0, 1, MIN MAX;
+    u16: 0, 1, MIN MAX;
+    i16: 0, 1, MIN MAX;
+    u32: 0, 1, MIN MAX;
+    i32: 0, 1, MIN MAX;
+    u64: 0, 1, MIN MAX;
+    i64: 0, 1, MIN MAX;
+    usize: 0, 1, MIN MAX;
+    isize: 0, 1, MIN MAX;
+    f32: 0.0, 1.0, NEG_INFINITY INFINITY;
+    f64: 0.0, 1.0, NEG_INFINITY INFINITY;
+}
+
+#[cfg(feature = "half")]
+numbers! {
+    half::f16: half::f16::ZERO, half::f16::ONE, NEG_INFINITY INFINITY;
+    half::bf16: half::bf16::ZERO, half::bf16::ONE, NEG_INFINITY INFINITY;
 }
 
 macro_rules! named {

@@ -267,6 +267,50 @@ fn constants_of_a_module_are_set_by_number() {
     assert!(error.to_string().contains("is a number of 4 bytes, not a number of 8"), "{error}");
 }
 
+/// One kernel, which stores a `half`, widened.
+#[cfg(feature = "half")]
+const HALF: &str = "
+    OpCapability Kernel
+    OpCapability Addresses
+    OpCapability Float16
+    OpMemoryModel Physical64 OpenCL
+    OpEntryPoint Kernel %store \"store\"
+    %void = OpTypeVoid
+    %half = OpTypeFloat 16
+    %float = OpTypeFloat 32
+    %pointer = OpTypePointer CrossWorkgroup %float
+    %type = OpTypeFunction %void %pointer %half
+    %store = OpFunction %void None %type
+    %p = OpFunctionParameter %pointer
+    %x = OpFunctionParameter %half
+    %start = OpLabel
+    %wide = OpFConvert %float %x
+    OpStore %p %wide Aligned 4
+    OpReturn
+    OpFunctionEnd";
+
+#[cfg(feature = "half")]
+#[test]
+fn a_half_is_an_argument_where_the_device_has_halves() {
+    use crosscut::Feature;
+    use half::f16;
+
+    let (Some(queue), Some(module)) = (queue(), assembled(HALF)) else { return };
+    let program = Program::from_spirv(queue.context(), &module);
+    if !queue.device().has(Feature::Fp16) {
+        assert!(program.unwrap_err().to_string().contains("fp16"));
+        return;
+    }
+    let kernel = program.unwrap().kernel("store").unwrap();
+    let mut out = queue.zeroed::<f32>(1).unwrap();
+    // SAFETY: it writes one element.
+    unsafe { queue.launch().run(&kernel, 1, (&mut out, f16::from_f32(1.5))) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [1.5]);
+    // SAFETY: as above; the number has the wrong type.
+    let wrong = unsafe { queue.launch().run(&kernel, 1, (&mut out, 1u16)) }.unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::Invalid);
+}
+
 #[test]
 fn the_host_says_why_it_takes_no_spirv() {
     let devices = crosscut::devices().unwrap();

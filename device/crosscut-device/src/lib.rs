@@ -5,6 +5,7 @@
 //! - [`on_device`]: whether this code runs on a device, known when the program is linked.
 //! - [`DeviceData`] and [`DeviceCopy`]: which types may live in device memory.
 //! - [`AtomicF32`] and [`AtomicF64`]: floating-point numbers that kernels share.
+//! - `HalfMath`, with the feature `half`: mathematics of 16-bit floating-point numbers.
 //! - [`NdItem`] and [`Tile`]: an item of a work-group, and memory that its items share.
 //! - [`WorkGroup`] and [`SubGroup`]: what items compute together.
 //! - [`print`]: lines that kernels print.
@@ -21,6 +22,8 @@ mod collective;
 mod data;
 mod float;
 mod global;
+#[cfg(feature = "half")]
+mod half_math;
 pub mod hooks;
 mod nd;
 pub mod place;
@@ -38,6 +41,8 @@ pub use collective::WorkGroup;
 pub use data::{ByName, DeviceCopy, DeviceData};
 pub use float::{AtomicF32, AtomicF64};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};
+#[cfg(feature = "half")]
+pub use half_math::HalfMath;
 pub use nd::{Groups, Index, Members, NdItem, Waiter};
 pub use pointer::DevicePtr;
 pub use scope::{Scope, in_scope};

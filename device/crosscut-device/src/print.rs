@@ -64,6 +64,22 @@ printable! {
     char: 4, value => value as u64;
 }
 
+#[cfg(feature = "half")]
+macro_rules! printable_as_f32 {
+    ($($type:ty)*) => {$(
+        // As `half` formats them.
+        impl Printable for $type {
+            #[inline(always)]
+            fn value(&self) -> Value {
+                self.to_f32().value()
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "half")]
+printable_as_f32! { half::f16 half::bf16 }
+
 impl<T: Printable + ?Sized> Printable for &T {
     #[inline(always)]
     fn value(&self) -> Value {

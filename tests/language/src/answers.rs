@@ -74,7 +74,7 @@ macro_rules! ulps {
     )*};
 }
 
-ulps! { f32, i32; f64, i64; }
+ulps! { f32, i32; f64, i64; half::f16, i16; half::bf16, i16; }
 
 impl<T: Ulps, const N: usize> Ulps for [T; N] {
     fn distance(&self, other: &Self) -> u64 {
@@ -91,6 +91,7 @@ mod tests {
         assert_eq!(1.0f32.distance(&1.0f32.next_up()), 1);
         assert_eq!(0.0f64.distance(&-0.0), 0);
         assert_eq!(0.0f64.next_up().distance(&0.0f64.next_down()), 2);
+        assert_eq!(half::f16::ONE.distance(&half::f16::from_f32(0.99951)), 1);
         assert_eq!(f32::NAN.distance(&1.0), u64::MAX);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crosscut::prelude::*;
 use crosscut::{Result, device_println};
 use crosscut_language::targets;
+use half::{bf16, f16};
 
 /// Which of the programs below this process is, and on which device.
 const PROGRAM: &str = "CROSSCUT_LINES_PROGRAM";
@@ -18,6 +19,7 @@ fn every_kind_of_value(queue: &Queue) -> Result<()> {
         device_println!("{} {:#06x} {} {:?} {}", i == 1, 255u8, 'ß', 'q', -3i16);
         device_println!("{} {} {} {:e}", u64::MAX, i64::MIN, isize::MAX, 1e300f64);
         device_println!("{{}}");
+        device_println!("{:.2} {:?} {}", f16::PI, bf16::from_f32(x[i]), f16::NAN);
     })?;
     event.wait()
 }
@@ -117,11 +119,12 @@ fn values_of_every_kind_arrive_and_lines_of_an_item_are_in_order() {
                 format!("{} {:#06x} {} {:?} {}", i == 1, 255u8, 'ß', 'q', -3i16),
                 format!("{} {} {} {:e}", u64::MAX, i64::MIN, isize::MAX, 1e300f64),
                 "{}".to_owned(),
+                format!("{:.2} {:?} {}", f16::PI, bf16::from_f32(x), f16::NAN),
             ]
         };
         let mut places = [0, 0];
         let expected = [of(0, 1.5), of(1, -0.25)];
-        assert_eq!(lines.len(), 8, "{lines:?}");
+        assert_eq!(lines.len(), 10, "{lines:?}");
         // Items may print side by side.
         for line in &lines {
             let next = (0..2).find(|&i| expected[i].get(places[i]) == Some(line));
