@@ -67,6 +67,7 @@ fn standard_output_is_locked(queue: &Queue) -> Result<()> {
 }
 
 /// Ends a process that hangs.
+#[allow(clippy::print_stderr, reason = "the parent shows it as the reason")]
 fn watch_over_this_process() {
     std::thread::spawn(|| {
         std::thread::sleep(Duration::from_secs(60));
