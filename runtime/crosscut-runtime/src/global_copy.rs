@@ -93,11 +93,13 @@ impl Queue {
                     if let Some(command) = named {
                         return command;
                     }
+                    let together = self.together();
                     let staging = &variable.staging;
                     // SAFETY: as above; the block is as large as the global.
                     let written = unsafe { self.write_to(staging, offset, source, size, after) }?;
                     let after = [Arc::clone(&written)];
                     let moved = self.move_staged(&variable, Direction::Set, offset, size, &after);
+                    drop(together);
                     if moved.is_err() {
                         // The source is let go of when this fails: not before the copy has ended.
                         let _ = self.wait_for_copy(&written);
@@ -200,6 +202,7 @@ impl Queue {
                     writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
                     return self.settle_pending();
                 }
+                let together = self.together();
                 let moved = self.move_staged(&variable, Direction::Get, offset, size, &after)?;
                 let failed = |error| Error::driver("copying from a device global", error);
                 let (staging, uses) = (&variable.staging, [(&variable.staging, Access::Read)]);
@@ -207,6 +210,7 @@ impl Queue {
                     // SAFETY: as above; the block is as large as the global.
                     unsafe { self.adapter.read(staging.memory(), offset, target, size, after) }
                 });
+                drop(together);
                 self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
                 writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
             }
@@ -287,9 +291,11 @@ impl Queue {
             }
             Reach::Device(target) => {
                 let target = (&target, offset);
-                self.copy_inside(target, (&source, 0), size, after)
+                self.copy_inside(target, (&source, 0), size, self.dependencies(after)?)
             }
             Reach::Image(variable) => {
+                let after = self.dependencies(after)?;
+                let _together = self.together();
                 self.copy_inside((&variable.staging, offset), (&source, 0), size, after)?;
                 let Some(size) = NonZeroUsize::new(size) else { return Ok(Event::nothing()) };
                 let moved = self.move_staged(&variable, Direction::Set, offset, size, &[])?;
@@ -323,13 +329,17 @@ impl Queue {
                 unsafe { self.copy_from_global(global, offset, address.as_ptr(), size, after) }?;
                 Ok(Event::nothing())
             }
-            Reach::Device(source) => self.copy_inside((&target, 0), (&source, offset), size, after),
+            Reach::Device(source) => {
+                let after = self.dependencies(after)?;
+                self.copy_inside((&target, 0), (&source, offset), size, after)
+            }
             Reach::Image(variable) => {
+                let after = self.dependencies(after)?;
+                let _together = self.together();
                 if let Some(size) = NonZeroUsize::new(size) {
-                    let after = self.dependencies(after)?;
                     self.move_staged(&variable, Direction::Get, offset, size, &after)?;
                 }
-                self.copy_inside((&target, 0), (&variable.staging, offset), size, &[])
+                self.copy_inside((&target, 0), (&variable.staging, offset), size, Vec::new())
             }
         }
     }
@@ -433,10 +443,10 @@ impl Queue {
         target: (&Arc<Allocation>, usize),
         source: (&Arc<Allocation>, usize),
         size: usize,
-        after: &[Event],
+        after: Vec<Arc<Command>>,
     ) -> Result<Event, Error> {
-        let Some(size) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
-        let after = self.dependencies(after)?;
+        // Whoever has nothing to copy has no memory either, and does not come here.
+        let Some(size) = NonZeroUsize::new(size) else { return Ok(Event::nothing()) };
         let uses = [(source.0, Access::Read), (target.0, Access::Write)];
         let command = self.submit(&uses, after, Outcome::Settled, |after| {
             let to = Location { memory: target.0.memory(), offset: target.1 };

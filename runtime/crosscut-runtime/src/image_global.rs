@@ -7,7 +7,7 @@
 //! variable and a buffer, and those that the global's own properties refuse to the host's program.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, Argument, Extent, MemoryKind};
 use crosscut_image::global_properties;
@@ -15,6 +15,7 @@ use crosscut_image::global_properties;
 use crate::command::{Access, Command, Outcome};
 use crate::context::Context;
 use crate::global::GlobalHandle;
+use crate::lines::{Delivery, Postponed};
 use crate::memory::{Allocation, allocate};
 use crate::queue::Queue;
 use crate::registry::{self, Found};
@@ -34,6 +35,14 @@ pub(crate) struct ImageGlobal {
     /// The directions that its decoration in the code allows the driver's calls.
     readable: bool,
     writable: bool,
+}
+
+/// The lock of [`Queue::together`].
+// Dropped in this order: lines are printed where nothing is held.
+pub(crate) struct Together<'a> {
+    _lock: MutexGuard<'a, ()>,
+    _postponed: Postponed,
+    _delivery: Delivery,
 }
 
 /// Which variable: the program's number, the image and the global in it.
@@ -117,6 +126,17 @@ impl Queue {
         let context = self.context();
         let (found, index) = find(context, global)?;
         context.inner().kernels.image_global(context, &found, index)
+    }
+
+    /// Held while commands are submitted of which the one leaves something in a variable's staging block
+    /// for the other: nobody's command comes in between.
+    pub(crate) fn together(&self) -> Together<'_> {
+        let lock = &self.context().inner().kernels.together;
+        Together {
+            _lock: lock.lock().unwrap_or_else(PoisonError::into_inner),
+            _postponed: Postponed::begin(),
+            _delivery: Delivery,
+        }
     }
 
     /// Copies between host memory and a variable by the driver's own call. `None` if it has none for

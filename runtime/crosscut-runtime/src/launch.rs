@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crosscut_adapter_api::{Argument, Extent, NativeEntry};
 
@@ -187,9 +187,10 @@ impl Queue {
         }
         // Nobody comes between a variable's way to its argument, the kernel, and the way back.
         let scoped = |binding: &Binding<'_>| matches!(binding.source, Source::Global(global) if global.has_image_scope());
-        let _together = (kernel.has_image_scope || bindings.iter().any(scoped)).then(|| {
-            context.inner().kernels.together.lock().unwrap_or_else(PoisonError::into_inner)
-        });
+        let is_scoped = kernel.has_image_scope || bindings.iter().any(scoped);
+        // Before the lock: a driver that does not call back is waited for here.
+        let after = self.dependencies(launch.after)?;
+        let _together = is_scoped.then(|| self.together());
         let mut places = self.places(bindings, launch.variant, &kernel)?;
         let detours = self.make_detours(bindings, &mut places)?;
         // From here on the watch gives back what it took, whatever happens.
@@ -245,7 +246,6 @@ impl Queue {
         let found = escaped.iter().map(|allocation| (allocation, Access::Write));
         let uses: Few<_, FEW_PARAMETERS> = bound.chain(hidden).chain(found).collect();
         let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);
-        let after = self.dependencies(launch.after)?;
         let command = self.submit(&uses, after, outcome, |after| {
             // SAFETY: the arguments were made from the kernel's own parameter list. Dropping an
             // allocation waits for the commands in its uses, where this one is noted; a record is

@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::memory::{Allocation, allocate};
 use crate::record::zero;
 
-pub(crate) use outbox::Delivery;
+pub(crate) use outbox::{Delivery, Postponed};
 pub use text::LineValue;
 
 /// The words before the first line.

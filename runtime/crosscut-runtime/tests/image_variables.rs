@@ -2,6 +2,7 @@
 
 mod program;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crosscut_adapter_mock::{Call, Mock};
@@ -151,4 +152,44 @@ fn copies_by_name_keep_their_order_on_a_queue_without_one() {
         write(&queue, global, value);
         assert_eq!(read_global(&queue, global).unwrap(), value);
     }
+}
+
+#[test]
+fn a_copy_of_two_steps_is_one_step_for_other_threads() {
+    let mock = Mock::new();
+    define_accessors(&mock, &Arc::new(Mutex::new(vec![0; 8])));
+    let global = register_scoped(806, 0, DEFAULT | IMAGE_SCOPE);
+    let device = device(&mock);
+    let queues: Vec<Queue> = (0..3).map(|_| queue(&device)).collect();
+    let [writer, readers @ ..] = &*queues else { unreachable!() };
+    let done = AtomicBool::new(false);
+    let lost = std::thread::scope(|threads| {
+        for reader in readers {
+            threads.spawn(|| {
+                let mut buffer = upload(reader, &[0]);
+                for _ in 0..100_000 {
+                    if done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    read_global(reader, global).unwrap();
+                    reader.copy_global_to_buffer(global, 0, &mut buffer, 8, &[]).unwrap();
+                }
+            });
+        }
+        // Nobody else writes: what was written is there, by whichever way it went.
+        let mut lost = 0;
+        for value in 1..3000 {
+            if value % 2 == 0 {
+                write(writer, global, value);
+            } else {
+                let buffer = upload(writer, &[value]);
+                writer.copy_buffer_to_global(global, 0, &buffer, 8, &[]).unwrap();
+            }
+            lost += usize::from(read_global(writer, global).unwrap() != value);
+            mock.clear_log();
+        }
+        done.store(true, Ordering::Relaxed);
+        lost
+    });
+    assert_eq!(lost, 0, "values were read over before they had arrived");
 }

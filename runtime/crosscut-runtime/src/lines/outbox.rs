@@ -1,5 +1,7 @@
 //! Lines of completed launches on their way to standard output.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,13 +18,38 @@ pub(super) fn post(lines: &str) {
     FULL.store(true, Ordering::Release);
 }
 
+thread_local! {
+    /// How many locks this thread holds that are still held where deliveries inside them end.
+    static POSTPONED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// While it lives this thread's deliveries do nothing: for a lock that is held across several of them. A
+/// delivery of its own comes after it.
+pub(crate) struct Postponed {
+    // Bound to the thread that it counts for.
+    thread: PhantomData<*const ()>,
+}
+
+impl Postponed {
+    pub(crate) fn begin() -> Self {
+        POSTPONED.set(POSTPONED.get() + 1);
+        Self { thread: PhantomData }
+    }
+}
+
+impl Drop for Postponed {
+    fn drop(&mut self) {
+        POSTPONED.set(POSTPONED.get() - 1);
+    }
+}
+
 /// Empties the outbox when dropped. To be made before the locks under which launches are found to have
 /// completed, so that it goes after them.
 pub(crate) struct Delivery;
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if !FULL.load(Ordering::Acquire) {
+        if !FULL.load(Ordering::Acquire) || POSTPONED.get() > 0 {
             return;
         }
         let lines = {
