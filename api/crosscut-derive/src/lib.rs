@@ -14,10 +14,17 @@ use syn::{Data, DeriveInput, Error, Fields, Result, parse_macro_input};
 /// The struct is `Clone + Copy` and `#[repr(C)]` or `#[repr(transparent)]`, its fields are plain
 /// device data themselves, and no bytes lie between or behind them.
 ///
-/// ```ignore
-/// #[derive(Clone, Copy, DeviceCopy)]
+/// ```
+/// use crosscut::prelude::*;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 /// #[repr(C)]
 /// struct Params { gain: f32, steps: u32 }
+///
+/// static PARAMS: DeviceGlobal<Params> = DeviceGlobal::new(Params { gain: 0.5, steps: 3 });
+///
+/// assert_eq!(Queue::new()?.read(&PARAMS)?, Params { gain: 0.5, steps: 3 });
+/// # Ok::<(), crosscut::Error>(())
 /// ```
 #[proc_macro_derive(DeviceCopy)]
 pub fn derive_device_copy(input: TokenStream) -> TokenStream {

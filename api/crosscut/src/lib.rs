@@ -119,7 +119,7 @@ pub use crosscut_device::{
 };
 pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
-    Event, EventState, EventTimes, Feature, Features, KernelPanic, Limits, Platform,
+    Event, EventState, EventTimes, Feature, Features, KernelPanic, Limits, Platform, QueueOrder,
 };
 pub use device::{default_device, devices, platforms, select_device};
 pub use group::Handler;
@@ -151,7 +151,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// What most programs need: `use crosscut::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Buffer, Device, DeviceCopy, DeviceGlobal, Event, Local, NdRange, Queue, Reduction,
-        SpecConstant, Symbol,
+        Buffer, Constant, Device, DeviceCopy, DeviceGlobal, Event, Local, NdRange, Queue,
+        Reduction, SpecConstant, Symbol,
     };
 }

@@ -16,18 +16,26 @@ use crate::{Buffer, Context, Error, Event, Launch, Local, Result};
 /// The module is checked before any driver sees it, and every launch is checked against what the
 /// kernel takes: the number of arguments, buffer or value, their sizes.
 ///
-/// ```no_run
+/// ```
 /// use crosscut::prelude::*;
-/// use crosscut::Program;
+/// use crosscut::{CodeForm, Program};
 ///
-/// let queue = Queue::new()?;
-/// let module = std::fs::read("saxpy.spv").expect("the file is there");
-/// let program = Program::from_spirv(queue.context(), &module)?;
-/// let saxpy = program.kernel("saxpy")?;
-/// let x = queue.upload(&[1.0f32, 2.0])?;
-/// let mut y = queue.upload(&[3.0f32, 4.0])?;
-/// // SAFETY: `saxpy` reads x[i] and writes y[i] for each of the two items.
-/// unsafe { queue.launch().run(&saxpy, 2, (2.0f32, &x, &mut y)) }?;
+/// // From `y[i] += FACTOR * x[i]`, where FACTOR is specialization constant 0 and starts as 2.
+/// let module = std::fs::read("src/program/multiply_add.spv").expect("the file is there");
+/// for device in crosscut::devices()? {
+///     if !device.info().code_forms.contains(&CodeForm::Spirv64) {
+///         continue;
+///     }
+///     let queue = Queue::on(&device)?;
+///     let program = Program::from_spirv(queue.context(), &module)?;
+///     assert!(program.kernels().eq(["multiply_add"]) && program.context() == queue.context());
+///     let kernel = program.kernel("multiply_add")?;
+///     let x = queue.upload(&[1u32, 2])?;
+///     let mut y = queue.upload(&[30u32, 40])?;
+///     // SAFETY: it reads x[i] and writes y[i] for each of the two items.
+///     unsafe { queue.launch().run(&kernel, 2, (&x, &mut y)) }?;
+///     assert_eq!(queue.download(&y)?, [32, 44]);
+/// }
 /// # Ok::<(), crosscut::Error>(())
 /// ```
 ///
@@ -47,12 +55,22 @@ impl Program {
 
     /// A module to be built, with values for its specialization constants.
     ///
-    /// ```no_run
-    /// use crosscut::{Program, Queue};
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use crosscut::{CodeForm, Program};
     ///
-    /// let queue = Queue::new()?;
-    /// let module = std::fs::read("tiles.spv").expect("the file is there");
-    /// let program = Program::spirv(queue.context(), &module).with(0, 32u32).build()?;
+    /// let module = std::fs::read("src/program/multiply_add.spv").expect("the file is there");
+    /// for device in crosscut::devices()? {
+    ///     if device.info().code_forms.contains(&CodeForm::Spirv64) {
+    ///         let queue = Queue::on(&device)?;
+    ///         let program = Program::spirv(queue.context(), &module).with(0, 10u32).build()?;
+    ///         let x = queue.upload(&[1u32, 2])?;
+    ///         let mut y = queue.upload(&[3u32, 4])?;
+    ///         // SAFETY: it reads x[i] and writes y[i] for each of the two items.
+    ///         unsafe { queue.launch().run(&program.kernel("multiply_add")?, 2, (&x, &mut y)) }?;
+    ///         assert_eq!(queue.download(&y)?, [13, 24]);
+    ///     }
+    /// }
     /// # Ok::<(), crosscut::Error>(())
     /// ```
     pub fn spirv<'a>(context: &'a Context, module: &'a [u8]) -> ProgramBuilder<'a> {
@@ -113,6 +131,20 @@ impl ProgramBuilder<'_> {
 }
 
 /// A kernel of a [`Program`].
+///
+/// ```
+/// use crosscut::{CodeForm, Program};
+///
+/// let module = std::fs::read("src/program/multiply_add.spv").expect("the file is there");
+/// for device in crosscut::devices()? {
+///     if device.info().code_forms.contains(&CodeForm::Spirv64) {
+///         let program = Program::from_spirv(device.default_context()?, &module)?;
+///         let kernel = program.kernel("multiply_add")?;
+///         assert_eq!((kernel.name(), kernel.arguments()), ("multiply_add", 2));
+///     }
+/// }
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct ProgramKernel(SpirvKernel);
 

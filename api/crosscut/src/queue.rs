@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crosscut_device::{DeviceCopy, DeviceData, place, print};
-use crosscut_runtime::{LineValue, QueueOptions};
+use crosscut_runtime::{LineValue, QueueOptions, QueueOrder};
 
 use crate::device::runtime;
 use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View, install_panic_hook};
@@ -104,6 +104,35 @@ impl Queue {
     #[must_use]
     pub fn context(&self) -> &Context {
         self.queue.context()
+    }
+
+    /// Whether its commands start one after the other.
+    ///
+    /// ```
+    /// use crosscut::QueueOrder;
+    /// use crosscut::prelude::*;
+    ///
+    /// assert_eq!(Queue::new()?.order(), QueueOrder::InOrder);
+    /// assert_eq!(Queue::builder().out_of_order().build()?.order(), QueueOrder::OutOfOrder);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    #[must_use]
+    pub fn order(&self) -> QueueOrder {
+        self.queue.options().order
+    }
+
+    /// Whether its events tell [when their commands ran](Event::times).
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// assert!(!Queue::new()?.is_profiling());
+    /// assert!(Queue::builder().profiling().build()?.is_profiling());
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_profiling(&self) -> bool {
+        self.queue.options().profiling
     }
 
     /// Begins a command with options, such as the events it waits for: see [`Launch`].

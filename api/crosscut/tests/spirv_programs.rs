@@ -312,6 +312,18 @@ fn a_half_is_an_argument_where_the_device_has_halves() {
 }
 
 #[test]
+fn the_module_of_the_examples_is_the_text_beside_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/program");
+    let text = fs::read_to_string(folder.join("multiply_add.spvasm")).unwrap();
+    let Some(mut expected) = assembled(&text) else { return };
+    let mut module = fs::read(folder.join("multiply_add.spv")).unwrap();
+    // The third word tells which version of which assembler it was.
+    expected[8..12].fill(0);
+    module[8..12].fill(0);
+    assert_eq!(module, expected);
+}
+
+#[test]
 fn the_host_says_why_it_takes_no_spirv() {
     let devices = crosscut::devices().unwrap();
     let Some(host) = devices.iter().find(|device| device.backend() == Backend::Host) else {
