@@ -215,7 +215,7 @@ impl<T: DeviceData, K: Kind> Usm<T, K> {
     /// Its address, to be captured by kernels that are given no argument: see [`UsmPtr`].
     #[must_use]
     pub fn device_ptr(&self) -> UsmPtr<T> {
-        let address = self.memory.device_address().map_or(align_of::<T>(), |it| it as usize);
+        let address = self.memory.device_address().unwrap_or(align_of::<T>() as u64);
         UsmPtr::to(address)
     }
 }

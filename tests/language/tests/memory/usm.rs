@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crosscut::DeviceCopy;
 use crosscut::usm::{UsmKind, UsmPtr};
 use crosscut_language::agree;
 
@@ -62,27 +63,33 @@ fn captured_addresses_are_followed() {
     assert_eq!((seen[0], seen[63]), (164, 101));
 }
 
+/// One of a list.
+#[derive(Clone, Copy, DeviceCopy)]
+#[repr(C)]
+struct Node {
+    value: u64,
+    next: UsmPtr<Node>,
+}
+
 #[test]
 fn addresses_inside_memory_are_followed() {
     let seen = agree(|queue| {
-        // A list: each node is its value and the address of the next one.
-        let mut nodes = queue.alloc_shared::<[u64; 2]>(10)?;
+        let mut nodes = queue.alloc_shared::<Node>(10)?;
         let first = nodes.device_ptr();
         for (i, node) in nodes.write()?.iter_mut().enumerate() {
-            let next = if i == 9 { 0 } else { first.get().wrapping_add(i + 1).addr() };
-            *node = [i as u64 + 1, next as u64];
+            let next = if i == 9 { UsmPtr::null() } else { first.add(i + 1) };
+            *node = Node { value: i as u64 + 1, next };
         }
         let mut sum = queue.alloc_shared::<u64>(1)?;
         queue.single_task((&nodes, &mut sum), |(nodes, sum)| {
             let mut node = nodes[0];
             loop {
-                sum[0] += node[0];
-                if node[1] == 0 {
+                sum[0] += node.value;
+                if node.next.is_null() {
                     break;
                 }
-                let next = core::ptr::with_exposed_provenance::<[u64; 2]>(node[1] as usize);
                 // SAFETY: the host wrote addresses of nodes, which are lent to this kernel.
-                node = unsafe { *next };
+                node = unsafe { *node.next.get() };
             }
         })?;
         Ok(sum.read()?.to_vec())
