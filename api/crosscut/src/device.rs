@@ -88,3 +88,25 @@ pub fn default_device() -> Result<Device> {
 pub fn select_device<S: Ord>(score: impl FnMut(&Device) -> Option<S>) -> Result<Device> {
     runtime().select(score)
 }
+
+/// The best device that a selector accepts, in the syntax of `CROSSCUT_DEVICE`, among those that
+/// `CROSSCUT_DEVICE` itself accepts and that can run this program's kernels.
+///
+/// Where it names parts of devices (`opencl:0.1`), each call cuts the device anew: keep what it returns.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let device = crosscut::select("opencl:gpu,cpu").or_else(|_| crosscut::default_device())?;
+/// let queue = Queue::on(&device)?;
+/// let error = crosscut::select("opencl:gqu").expect_err("a misspelt device");
+/// assert!(error.message().contains("`gqu` is no device"));
+/// # Ok::<(), crosscut::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`devices`]; the selector cannot be read or accepts none of them; or none of those can run this
+/// program's kernels.
+pub fn select(selector: &str) -> Result<Device> {
+    runtime().select_by_text(selector)
+}

@@ -121,7 +121,7 @@ pub use crosscut_runtime::{
     Backend, BundledKernel, CodeForm, Context, Device, DeviceInfo, DeviceKind, Error, ErrorKind,
     Event, EventState, EventTimes, Feature, Features, KernelPanic, Limits, Platform, QueueOrder,
 };
-pub use device::{default_device, devices, platforms, select_device};
+pub use device::{default_device, devices, platforms, select, select_device};
 pub use group::Handler;
 pub use kernel::{
     Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, Reducer, View,
@@ -132,7 +132,7 @@ pub use program::{
 };
 pub use queue::Queue;
 pub use reduction::{Number, Operator, Reduction};
-pub use scope::CopyScope;
+pub use scope::{CopyScope, ScopedCopy};
 pub use slice::{BufferSlice, BufferSliceMut, DeviceSlice, DeviceSliceMut};
 pub use usm::{Usm, UsmPtr};
 

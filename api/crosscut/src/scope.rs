@@ -120,7 +120,39 @@ impl Drop for End<'_> {
     }
 }
 
-impl<'scope> CopyScope<'scope, '_> {
+/// A copy of a scope about to be started, made by [`CopyScope::after`].
+#[must_use = "nothing is copied before `upload` or `download`"]
+pub struct ScopedCopy<'scope, 'env: 'scope> {
+    scope: &'scope CopyScope<'scope, 'env>,
+    after: Vec<Event>,
+}
+
+impl<'scope, 'env> CopyScope<'scope, 'env> {
+    /// Begins a copy that starts once these events have completed, too: one event, or any number of
+    /// them, of any queue. Copies wait without being told for what uses the same buffer.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let (one, other) = (Queue::new()?, Queue::builder().out_of_order().build()?);
+    /// let (input, mut output) = ([1u8, 2, 3, 4], [0; 4]);
+    /// let mut x = other.zeroed::<u8>(4)?;
+    /// let ready = one.single_task((), |()| ())?;
+    /// other.scope(|s| {
+    ///     let there = s.after(&ready).upload(&mut x, &input)?;
+    ///     s.after([&ready, &there]).download(&x, &mut output)?;
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(output, input);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    pub fn after<'e>(
+        &'scope self,
+        events: impl IntoIterator<Item = &'e Event>,
+    ) -> ScopedCopy<'scope, 'env> {
+        ScopedCopy { scope: self, after: Vec::new() }.after(events)
+    }
+
     /// Starts to copy `source` into a buffer or a part of one, which is as long.
     ///
     /// # Errors
@@ -130,15 +162,7 @@ impl<'scope> CopyScope<'scope, '_> {
         target: &mut S,
         source: &'scope [<S::Element as DeviceData>::Host],
     ) -> Result<Event> {
-        self.queue.outside_kernels()?;
-        let target = target.as_slice_mut();
-        equal(source.len(), target.len())?;
-        let (queue, source) = (self.queue.runtime(), source.as_ptr().cast());
-        // SAFETY: the source is borrowed until the scope has ended, which waits for the event; the
-        // target is borrowed mutably, and later commands that use it come after.
-        let event = unsafe { queue.start_write(target.region(), source, &[]) }?;
-        self.note(Copy::There(event.clone()));
-        Ok(event)
+        self.after([]).upload(target, source)
     }
 
     /// Starts to copy the elements of a buffer or a part of one into `target`, which is as long.
@@ -150,21 +174,69 @@ impl<'scope> CopyScope<'scope, '_> {
         source: &S,
         target: &'scope mut [<S::Element as DeviceData>::Host],
     ) -> Result<Event> {
-        self.queue.outside_kernels()?;
-        let source = source.as_slice();
-        equal(source.len(), target.len())?;
-        let (queue, width) = (self.queue.runtime(), S::Element::ATOMIC_WIDTH);
-        let target = target.as_mut_ptr().cast();
-        // SAFETY: the target is borrowed mutably until the scope has ended, which waits for the
-        // event; the width is that of the type.
-        let reading = unsafe { queue.start_read(source.region(), target, width, &[]) }?;
-        let event = reading.event.clone();
-        self.note(Copy::Back(reading));
-        Ok(event)
+        self.after([]).download(source, target)
     }
 
     fn note(&self, copy: Copy) {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner).push(copy);
+    }
+}
+
+impl<'scope> ScopedCopy<'scope, '_> {
+    /// Starts it once these events have completed, too.
+    pub fn after<'e>(mut self, events: impl IntoIterator<Item = &'e Event>) -> Self {
+        self.after.extend(events.into_iter().cloned());
+        self
+    }
+
+    /// [`CopyScope::upload`], after these events.
+    ///
+    /// # Errors
+    /// As there, or what it waits for failed.
+    pub fn upload<S: DeviceSliceMut>(
+        self,
+        target: &mut S,
+        source: &'scope [<S::Element as DeviceData>::Host],
+    ) -> Result<Event> {
+        let Self { scope, after } = self;
+        scope.queue.outside_kernels()?;
+        let target = target.as_slice_mut();
+        equal(source.len(), target.len())?;
+        let (queue, source) = (scope.queue.runtime(), source.as_ptr().cast());
+        // SAFETY: the source is borrowed until the scope has ended, which waits for the event; the
+        // target is borrowed mutably, and later commands that use it come after.
+        let event = unsafe { queue.start_write(target.region(), source, &after) }?;
+        scope.note(Copy::There(event.clone()));
+        Ok(event)
+    }
+
+    /// [`CopyScope::download`], after these events.
+    ///
+    /// # Errors
+    /// As there, or what it waits for failed.
+    pub fn download<S: DeviceSlice>(
+        self,
+        source: &S,
+        target: &'scope mut [<S::Element as DeviceData>::Host],
+    ) -> Result<Event> {
+        let Self { scope, after } = self;
+        scope.queue.outside_kernels()?;
+        let source = source.as_slice();
+        equal(source.len(), target.len())?;
+        let (queue, width) = (scope.queue.runtime(), S::Element::ATOMIC_WIDTH);
+        let target = target.as_mut_ptr().cast();
+        // SAFETY: the target is borrowed mutably until the scope has ended, which waits for the
+        // event; the width is that of the type.
+        let reading = unsafe { queue.start_read(source.region(), target, width, &after) }?;
+        let event = reading.event.clone();
+        scope.note(Copy::Back(reading));
+        Ok(event)
+    }
+}
+
+impl fmt::Debug for ScopedCopy<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedCopy").field("queue", &self.scope.queue).finish_non_exhaustive()
     }
 }
 

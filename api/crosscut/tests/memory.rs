@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crosscut::prelude::*;
 use crosscut::{ErrorKind, Result};
@@ -20,6 +21,30 @@ fn a_scope_gives_what_its_body_gives() -> Result<()> {
     })?;
     assert_eq!((sum, target), (5, [1, 2, 3]));
     assert_eq!(queue.scope(|_| Ok("nothing"))?, "nothing");
+    Ok(())
+}
+
+#[test]
+fn copies_of_a_scope_start_after_their_events() -> Result<()> {
+    static ENDED: AtomicU32 = AtomicU32::new(0);
+    let (one, other) = (Queue::new()?, Queue::builder().out_of_order().build()?);
+    let (input, mut output) = ([1u32, 2, 3], [0; 3]);
+    let mut x = other.zeroed::<u32>(3)?;
+    for round in 1..=3 {
+        let task = one.host_task(|| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            ENDED.fetch_add(1, Relaxed);
+        })?;
+        let nothing = Event::default();
+        other.scope(|s| {
+            let there = s.after(&nothing).after(&task).upload(&mut x, &input)?;
+            there.wait()?;
+            assert_eq!(ENDED.load(Relaxed), round);
+            s.after([&task, &there]).download(&x, &mut output)?;
+            Ok(())
+        })?;
+        assert_eq!(output, input);
+    }
     Ok(())
 }
 

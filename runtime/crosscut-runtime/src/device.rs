@@ -122,7 +122,7 @@ impl Runtime {
                 return Ok(device.clone());
             }
         }
-        self.best(registry::has_images())
+        self.best_of(self.devices()?, registry::has_images())
     }
 
     /// The same for a program that has images, whatever this one has.
@@ -130,13 +130,14 @@ impl Runtime {
     /// # Errors
     /// As [`default_device`](Self::default_device).
     pub fn default_device_for_images(&self) -> Result<Device, Error> {
-        self.best(true)
+        self.best_of(self.devices()?, true)
     }
 
-    fn best(&self, has_images: bool) -> Result<Device, Error> {
+    /// The best of these that can run kernels of a program with or without images.
+    pub(crate) fn best_of(&self, devices: Vec<Device>, has_images: bool) -> Result<Device, Error> {
         let mut refusal = None;
         let mut best: Option<(u8, Device)> = None;
-        for device in self.devices()? {
+        for device in devices {
             match device.can_run(has_images) {
                 Ok(()) => {
                     let rank = device.rank();
@@ -308,6 +309,14 @@ impl Device {
             None => format!("{}:{}", self.backend(), self.index()),
             Some((whole, part)) => format!("{}.{part}", whole.selector()),
         }
+    }
+
+    /// The numbers of the parts that lead to it, as selectors have them; none for a whole device.
+    pub(crate) fn part_numbers(&self) -> Vec<usize> {
+        let Some((whole, part)) = &self.0.whole else { return Vec::new() };
+        let mut numbers = whole.part_numbers();
+        numbers.push(*part);
+        numbers
     }
 
     /// The device it is a part of.

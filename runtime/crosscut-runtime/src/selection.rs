@@ -1,10 +1,10 @@
-//! The devices, and parts of devices, that the selector in the environment accepts.
+//! The devices, and parts of devices, that a selector accepts: the environment's, or one in code.
 
 use std::sync::OnceLock;
 
 use crate::device::{Device, Listed, Runtime};
 use crate::selector::{Place, Selector};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, registry};
 
 /// A selector, and where it came from.
 pub(crate) struct Chosen {
@@ -32,36 +32,49 @@ impl Chosen {
 
     fn find(&self, of: &Runtime) -> Result<Vec<Device>, Error> {
         let Self { variable, text, .. } = self;
+        let said = format!("{variable}=`{text}`");
         let selector = Selector::parse(text).map_err(|why| {
-            Error::new(
-                ErrorKind::NoDevice,
-                format!("{variable}=`{text}` cannot be read: {why}\n{}", of.overview()),
-            )
-            .with_help(format!(
+            unreadable(of, &said, &why).with_help(format!(
                 "set {variable} to one of these, for example `host` or `opencl:cpu`"
             ))
         })?;
         let mut search = Search { selector: &selector, accepted: Vec::new(), notes: Vec::new() };
-        let asked = of.adapters.iter().filter(|it| selector.may_accept(it.adapter.backend()));
-        for device in asked.flat_map(Listed::found) {
-            search.look_at(device, &mut Vec::new());
-        }
-        if search.accepted.is_empty() {
-            let mut overview = of.overview();
-            let missing = selector.without_adapter().into_iter();
-            let missing =
-                missing.map(|name| format!("{name}: no device: Crosscut cannot use {name} yet"));
-            for note in search.notes.into_iter().chain(missing) {
-                overview += &format!("\n    {note}");
-            }
-            return Err(Error::new(
-                ErrorKind::NoDevice,
-                format!("{variable}=`{text}` accepts no device\n{overview}"),
-            )
-            .with_help(format!("unset {variable}, or set it to one of these")));
-        }
-        Ok(search.accepted)
+        search.look_at_all(of);
+        search.finish(of, &said).map_err(|error| {
+            error.with_help(format!("unset {variable}, or set it to one of these"))
+        })
     }
+}
+
+impl Runtime {
+    /// The best device that this selector accepts and that can run this program's kernels, among those
+    /// that the environment's selector accepts. Parts of devices are cut anew by each call, unless the
+    /// environment asked for them.
+    ///
+    /// # Errors
+    /// A selector cannot be read, no device is accepted by both, or none of those can run the kernels.
+    pub fn select_by_text(&self, text: &str) -> Result<Device, Error> {
+        let (text, help) = (text.trim(), "pass one of these, for example `host` or `opencl:cpu`");
+        let said = format!("the selector `{text}`");
+        let selector =
+            Selector::parse(text).map_err(|why| unreadable(self, &said, &why).with_help(help))?;
+        let mut search = Search { selector: &selector, accepted: Vec::new(), notes: Vec::new() };
+        match self.selector() {
+            None => search.look_at_all(self),
+            Some((variable, chosen)) => {
+                let left = self.devices()?;
+                let names: Vec<String> = left.iter().map(Device::selector).collect();
+                search.notes.push(format!("{variable}=`{chosen}` leaves {}", names.join(", ")));
+                left.iter().for_each(|device| search.look_at_left(device));
+            }
+        }
+        let accepted = search.finish(self, &said).map_err(|error| error.with_help(help))?;
+        self.best_of(accepted, registry::has_images())
+    }
+}
+
+fn unreadable(of: &Runtime, said: &str, why: &str) -> Error {
+    Error::new(ErrorKind::NoDevice, format!("{said} cannot be read: {why}\n{}", of.overview()))
 }
 
 struct Search<'a> {
@@ -72,6 +85,41 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Looks at all devices of the back ends that the selector asks for.
+    fn look_at_all(&mut self, of: &Runtime) {
+        let asked = of.adapters.iter().filter(|it| self.selector.may_accept(it.adapter.backend()));
+        for device in asked.flat_map(Listed::found) {
+            self.look_at(device, &mut Vec::new());
+        }
+    }
+
+    /// Looks at a device that another selector has left. A part goes by its own name and by that of
+    /// the whole: it is all of it that there is.
+    fn look_at_left(&mut self, device: &Device) {
+        let (backend, kind, index) = (device.backend(), device.kind(), device.index());
+        let mut parts = device.part_numbers();
+        if !parts.is_empty() && self.selector.accepts(Place { backend, kind, index, parts: &[] }) {
+            self.accepted.push(device.clone());
+        } else {
+            self.look_at(device, &mut parts);
+        }
+    }
+
+    /// What was accepted; `said` is who asked.
+    fn finish(self, of: &Runtime, said: &str) -> Result<Vec<Device>, Error> {
+        if !self.accepted.is_empty() {
+            return Ok(self.accepted);
+        }
+        let mut overview = of.overview();
+        let missing = self.selector.without_adapter().into_iter();
+        let missing =
+            missing.map(|name| format!("{name}: no device: Crosscut cannot use {name} yet"));
+        for note in self.notes.into_iter().chain(missing) {
+            overview += &format!("\n    {note}");
+        }
+        Err(Error::new(ErrorKind::NoDevice, format!("{said} accepts no device\n{overview}")))
+    }
+
     /// Looks at a device, and at its parts if they are asked for; `parts` are the numbers that lead to
     /// it. Ends, because parts have fewer compute units than what they are parts of.
     fn look_at(&mut self, device: &Device, parts: &mut Vec<usize>) {

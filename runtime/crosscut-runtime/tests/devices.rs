@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crosscut_adapter_api::{Adapter, CodeForm, DeviceKind, DriverError, DriverErrorKind};
+use crosscut_adapter_api::DriverErrorKind;
+use crosscut_adapter_api::{Adapter, CodeForm, DeviceInfo, DeviceKind, DriverError};
 use crosscut_adapter_host::HostAdapter;
 use crosscut_adapter_mock::{Call, Mock, MockOptions, Operation};
 use crosscut_runtime::{Backend, Device, ErrorKind, Feature, Runtime};
@@ -141,6 +142,47 @@ fn a_drivers_refusal_to_cut_for_a_selector_is_told() {
     assert_eq!(error.kind(), ErrorKind::NoDevice);
     assert!(error.message().contains("mock:0 has no parts: cutting "), "{error}");
     assert!(error.message().contains("mockPartition"), "{error}");
+}
+
+#[test]
+fn a_selector_in_code_chooses_among_what_the_environment_leaves() {
+    let native = |devices: usize| {
+        let info = DeviceInfo {
+            code_forms: vec![CodeForm::Native],
+            compute_units: 4,
+            ..Mock::device_info()
+        };
+        Mock::with(MockOptions { devices: vec![info; devices], ..MockOptions::default() })
+    };
+    let mock = native(2);
+    let chosen = |environment: &str, text: &str| {
+        runtime(&mock, environment).select_by_text(text).map(|device| device.selector())
+    };
+    assert_eq!(chosen("", "mock:1").unwrap(), "mock:1");
+    assert_eq!(chosen("", "host").unwrap(), "host:0");
+    assert_eq!(chosen("mock:1", "mock").unwrap(), "mock:1");
+    assert_eq!(chosen("", "mock:1.2").unwrap(), "mock:1.2");
+    // The part that the environment leaves is the device, under both names.
+    assert_eq!(chosen("mock:1.2", "mock:acc").unwrap(), "mock:1.2");
+    assert_eq!(chosen("mock:1.2", "mock:1.2").unwrap(), "mock:1.2");
+    let error = chosen("mock:1", "host").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoDevice);
+    assert!(error.message().contains("the selector `host` accepts no device"), "{error}");
+    assert!(error.message().contains("CROSSCUT_DEVICE=`mock:1` leaves mock:1"), "{error}");
+    assert!(chosen("mock:1", "mock:0").is_err());
+    for unreadable in ["", "gpu", "mock:;"] {
+        let error = chosen("", unreadable).unwrap_err();
+        let expected = format!("the selector `{unreadable}` cannot be read: ");
+        assert!(error.message().starts_with(&expected), "{error}");
+        assert!(error.help().is_some_and(|help| help.starts_with("pass one of these")));
+    }
+}
+
+#[test]
+fn a_selector_in_code_loads_no_driver_that_it_does_not_ask_for() {
+    let mock = Mock::new();
+    assert_eq!(runtime(&mock, "").select_by_text("host").unwrap().backend(), Backend::Host);
+    assert!(mock.log().is_empty());
 }
 
 #[test]
