@@ -2,7 +2,7 @@
 
 use crosscut_device::{DeviceCopy, DeviceData};
 
-use crate::{DeviceSlice, DeviceSliceMut, Error, Event, Launch, Queue, Result};
+use crate::{DeviceRows, DeviceRowsMut, Error, Event, Launch, Queue, Result};
 
 /// Copies of buffers, with options.
 ///
@@ -26,12 +26,12 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// As there, or what it waits for failed.
-    pub fn download<S: DeviceSlice>(
+    pub fn download<S: DeviceRows>(
         self,
         source: &S,
     ) -> Result<Vec<<S::Element as DeviceData>::Host>> {
         self.queue().outside_kernels()?;
-        let source = source.as_slice();
+        let source = source.rows();
         let mut data: Vec<<S::Element as DeviceData>::Host> = Vec::new();
         data.try_reserve_exact(source.len()).map_err(|_| {
             Error::invalid(
@@ -43,7 +43,7 @@ impl Launch<'_> {
         let width = S::Element::ATOMIC_WIDTH;
         // SAFETY: the vector has room for `len` elements, which are as large on the host, and the
         // width is that of the type.
-        unsafe { queue.read(source.region(), target, width, self.events()) }?;
+        unsafe { queue.read_block(source.block(), target, width, self.events()) }?;
         // SAFETY: all bytes were just written, and any are valid.
         unsafe { data.set_len(source.len()) };
         Ok(data)
@@ -53,36 +53,38 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// As there, or what it waits for failed.
-    pub fn download_into<S: DeviceSlice>(
+    pub fn download_into<S: DeviceRows>(
         self,
         source: &S,
         target: &mut [<S::Element as DeviceData>::Host],
     ) -> Result<()> {
         self.queue().outside_kernels()?;
-        let source = source.as_slice();
+        let source = source.rows();
         equal(source.len(), target.len())?;
         let (queue, width) = (self.queue().runtime(), S::Element::ATOMIC_WIDTH);
         // SAFETY: the target has as many elements, which are as large on the host, and the width is
         // that of the type.
-        unsafe { queue.read(source.region(), target.as_mut_ptr().cast(), width, self.events()) }
+        unsafe {
+            queue.read_block(source.block(), target.as_mut_ptr().cast(), width, self.events())
+        }
     }
 
     /// [`Queue::upload_into`], with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
-    pub fn upload_into<S: DeviceSliceMut>(
+    pub fn upload_into<S: DeviceRowsMut>(
         self,
         target: &mut S,
         source: &[<S::Element as DeviceData>::Host],
     ) -> Result<()> {
         self.queue().outside_kernels()?;
-        let target = target.as_slice_mut();
+        let target = target.rows_mut();
         equal(source.len(), target.len())?;
         let queue = self.queue().runtime();
         // SAFETY: the source has as many elements, of which any bits are valid, and the target is
         // borrowed mutably.
-        unsafe { queue.write(target.region(), source.as_ptr().cast(), self.events()) }
+        unsafe { queue.write_block(target.block(), source.as_ptr().cast(), self.events()) }
     }
 
     /// [`Queue::copy`], with these options.
@@ -91,34 +93,34 @@ impl Launch<'_> {
     /// As there, or what it waits for failed.
     pub fn copy<S, R>(self, source: &S, target: &mut R) -> Result<Event>
     where
-        S: DeviceSlice,
-        R: DeviceSliceMut<Element: DeviceData<Host = <S::Element as DeviceData>::Host>>,
+        S: DeviceRows,
+        R: DeviceRowsMut<Element: DeviceData<Host = <S::Element as DeviceData>::Host>>,
     {
         self.queue().outside_kernels()?;
-        let (source, target) = (source.as_slice(), target.as_slice_mut());
-        equal(source.len(), target.len())?;
+        let (source, target) = (source.rows(), target.rows_mut());
+        source.matches(&target)?;
         let (queue, width) = (self.queue().runtime(), S::Element::ATOMIC_WIDTH);
         // SAFETY: the target is borrowed mutably, so that the source is something else; the elements
         // of both have the same bits, and the width is that of the source's type.
-        unsafe { queue.copy(target.region(), source.region(), width, self.events()) }
+        unsafe { queue.copy_block(target.block(), source.block(), width, self.events()) }
     }
 
     /// [`Queue::fill`], with these options.
     ///
     /// # Errors
     /// As there, or what it waits for failed.
-    pub fn fill<S: DeviceSliceMut>(
+    pub fn fill<S: DeviceRowsMut>(
         self,
         target: &mut S,
         value: <S::Element as DeviceData>::Host,
     ) -> Result<Event> {
         self.queue().outside_kernels()?;
-        let target = target.as_slice_mut();
+        let target = target.rows_mut();
         let size = size_of_val(&value);
         // SAFETY: device data has no padding: all its bytes are initialised.
         let pattern = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size) };
         // SAFETY: the target is borrowed mutably.
-        unsafe { self.queue().runtime().fill(target.region(), pattern, self.events()) }
+        unsafe { self.queue().runtime().fill_block(target.block(), pattern, self.events()) }
     }
 }
 
@@ -129,7 +131,7 @@ impl Queue {
     /// # Errors
     /// A kernel panicked, the buffer is of another context, the host has no memory for a copy, or
     /// the driver refuses.
-    pub fn download<S: DeviceSlice>(
+    pub fn download<S: DeviceRows>(
         &self,
         source: &S,
     ) -> Result<Vec<<S::Element as DeviceData>::Host>> {
@@ -152,7 +154,7 @@ impl Queue {
     /// # Errors
     /// The lengths differ, a kernel panicked, the buffer is of another context, or the driver
     /// refuses.
-    pub fn download_into<S: DeviceSlice>(
+    pub fn download_into<S: DeviceRows>(
         &self,
         source: &S,
         target: &mut [<S::Element as DeviceData>::Host],
@@ -174,7 +176,7 @@ impl Queue {
     ///
     /// # Errors
     /// The lengths differ, the buffer is of another context, or the driver refuses.
-    pub fn upload_into<S: DeviceSliceMut>(
+    pub fn upload_into<S: DeviceRowsMut>(
         &self,
         target: &mut S,
         source: &[<S::Element as DeviceData>::Host],
@@ -202,8 +204,8 @@ impl Queue {
     /// The lengths differ, neither is of the queue's context, or the driver refuses.
     pub fn copy<S, R>(&self, source: &S, target: &mut R) -> Result<Event>
     where
-        S: DeviceSlice,
-        R: DeviceSliceMut<Element: DeviceData<Host = <S::Element as DeviceData>::Host>>,
+        S: DeviceRows,
+        R: DeviceRowsMut<Element: DeviceData<Host = <S::Element as DeviceData>::Host>>,
     {
         self.launch().copy(source, target)
     }
@@ -222,7 +224,7 @@ impl Queue {
     ///
     /// # Errors
     /// The buffer is of another context, or the driver refuses.
-    pub fn fill<S: DeviceSliceMut>(
+    pub fn fill<S: DeviceRowsMut>(
         &self,
         target: &mut S,
         value: <S::Element as DeviceData>::Host,

@@ -5,7 +5,7 @@ use std::fmt;
 use crosscut_device::DeviceData;
 
 use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View};
-use crate::{DeviceSlice, DeviceSliceMut, Event, Launch, Queue, Result};
+use crate::{DeviceRows, DeviceRowsMut, DeviceSliceMut, Event, Launch, Queue, Result};
 
 /// The commands of a group, in [`Queue::submit`].
 ///
@@ -123,7 +123,7 @@ impl<'q> Handler<'q> {
     ///
     /// # Errors
     /// As there.
-    pub fn fill<S: DeviceSliceMut>(
+    pub fn fill<S: DeviceRowsMut>(
         &mut self,
         target: &mut S,
         value: <S::Element as DeviceData>::Host,
@@ -137,8 +137,8 @@ impl<'q> Handler<'q> {
     /// As there.
     pub fn copy<S, R>(&mut self, source: &S, target: &mut R) -> Result<Event>
     where
-        S: DeviceSlice,
-        R: DeviceSliceMut<Element: DeviceData<Host = <S::Element as DeviceData>::Host>>,
+        S: DeviceRows,
+        R: DeviceRowsMut<Element: DeviceData<Host = <S::Element as DeviceData>::Host>>,
     {
         self.command(|launch| launch.copy(source, target))
     }

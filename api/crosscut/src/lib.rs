@@ -93,6 +93,7 @@ mod group;
 pub mod guide;
 mod kernel;
 mod launch;
+mod part;
 mod program;
 mod queue;
 mod reduction;
@@ -127,6 +128,7 @@ pub use kernel::{
     Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, Reducer, View,
 };
 pub use launch::Launch;
+pub use part::{BufferPart, BufferPartMut, DeviceRows, DeviceRowsMut, Rows, RowsMut};
 pub use program::{
     ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, SpecNumber,
 };

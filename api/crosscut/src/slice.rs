@@ -198,6 +198,19 @@ impl<'a, T: DeviceData> BufferSliceMut<'a, T> {
 
 /// The elements that a range means, which there are.
 fn inside(range: impl RangeBounds<usize>, len: usize) -> Result<Range<usize>> {
+    bounds(range, len).map_err(|(start, end)| {
+        Error::invalid(
+            format!("elements {start}..{end} of a buffer that has {len}"),
+            "stay inside the buffer",
+        )
+    })
+}
+
+/// The indices that a range means, all below `len`; its two ends if some are not.
+pub(crate) fn bounds(
+    range: impl RangeBounds<usize>,
+    len: usize,
+) -> std::result::Result<Range<usize>, (usize, usize)> {
     let start = match range.start_bound() {
         Bound::Included(start) => Some(*start),
         Bound::Excluded(start) => start.checked_add(1),
@@ -210,13 +223,7 @@ fn inside(range: impl RangeBounds<usize>, len: usize) -> Result<Range<usize>> {
     };
     match (start, end) {
         (Some(start), Some(end)) if start <= end && end <= len => Ok(start..end),
-        _ => {
-            let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
-            Err(Error::invalid(
-                format!("elements {start}..{end} of a buffer that has {len}"),
-                "stay inside the buffer",
-            ))
-        }
+        _ => Err((start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX))),
     }
 }
 

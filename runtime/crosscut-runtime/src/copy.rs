@@ -16,7 +16,7 @@ use crate::trace;
 /// Drivers take patterns of up to so many bytes.
 const LONGEST_PATTERN: usize = 128;
 /// What goes through the host between two contexts goes in pieces of so many bytes.
-const STAGE: usize = 4 << 20;
+pub(crate) const STAGE: usize = 4 << 20;
 
 /// A copy to the host on its way.
 pub struct Reading {

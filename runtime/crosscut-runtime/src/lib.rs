@@ -18,6 +18,7 @@
 //! - A panic of a kernel is told once by queues, and once by its event whoever was told before. Once
 //!   the event has told it, queues do not.
 
+mod block;
 mod bundle;
 mod bytes;
 mod cache;
@@ -68,6 +69,7 @@ pub mod work_group;
 #[cfg_attr(feature = "shuttle", path = "sync/worker.rs")]
 mod worker;
 
+pub use block::Block;
 pub use bundle::{Bundle, BundledKernel};
 pub use cache::ProgramCache;
 pub use command::Access;

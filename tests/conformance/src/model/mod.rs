@@ -4,6 +4,7 @@
 //! callers; `program` is a program with kernels and device globals as the link step would have made
 //! it. The other modules are behaviours, by what they are about.
 
+mod blocks;
 mod buffers;
 mod copies;
 mod devices;
@@ -29,6 +30,7 @@ pub const BEHAVIOURS: &[&[Behaviour]] = &[
     buffers::BEHAVIOURS,
     fills::BEHAVIOURS,
     copies::BEHAVIOURS,
+    blocks::BEHAVIOURS,
     tasks::BEHAVIOURS,
     events::BEHAVIOURS,
     launches::BEHAVIOURS,

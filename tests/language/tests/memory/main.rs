@@ -4,4 +4,5 @@
 
 mod chunks;
 mod parts;
+mod rectangles;
 mod usm;

@@ -1,0 +1,354 @@
+//! Rectangles and boxes of buffers: rows of equal length at equal distances, copied row by row.
+
+use crate::Error;
+use crate::copy::{Reading, STAGE};
+use crate::event::Event;
+use crate::queue::Queue;
+use crate::region::Region;
+
+/// Bytes of a buffer in rows that have nothing in common.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    region: Region<'a>,
+    /// Bytes of a row.
+    row: usize,
+    /// How many rows, and how many planes of them.
+    counts: [usize; 2],
+    /// From the start of one row, or plane, to that of the next.
+    pitches: [usize; 2],
+}
+
+/// A copy is at this byte of a block.
+struct Cursor<'a> {
+    block: Block<'a>,
+    /// The run, and how much of it is done.
+    run: usize,
+    done: usize,
+}
+
+impl<'a> Block<'a> {
+    /// All of a region.
+    #[must_use]
+    pub fn whole(region: Region<'a>) -> Self {
+        let size = region.size();
+        Self { region, row: size, counts: [1, 1], pitches: [size, size] }
+    }
+
+    /// From the start of `region` on: rows of `row` bytes, `counts[0]` in a plane and `counts[1]` planes,
+    /// each `pitches` bytes behind the one before.
+    ///
+    /// # Errors
+    /// The rows overlap, or the last one ends outside.
+    pub fn new(
+        region: Region<'a>,
+        row: usize,
+        counts: [usize; 2],
+        pitches: [usize; 2],
+    ) -> Result<Self, Error> {
+        if row == 0 || counts.contains(&0) {
+            return region.part(0, 0).map(Self::whole);
+        }
+        let [rows, planes] = counts.map(|count| count - 1);
+        let plane = rows.checked_mul(pitches[0]).and_then(|it| it.checked_add(row));
+        let all = plane.and_then(|it| planes.checked_mul(pitches[1])?.checked_add(it));
+        let apart = (rows == 0 || pitches[0] >= row)
+            && (planes == 0 || plane.is_some_and(|it| pitches[1] >= it));
+        if !apart || all.is_none_or(|it| it > region.size()) {
+            return Err(Error::invalid(
+                format!(
+                    "{} planes of {} rows of {row} bytes, {pitches:?} bytes apart, of {} bytes",
+                    counts[1],
+                    counts[0],
+                    region.size()
+                ),
+                "stay inside the buffer, with rows that do not overlap",
+            ));
+        }
+        Ok(Self { region, row, counts, pitches }.joined())
+    }
+
+    /// The same bytes with as few rows as possible.
+    fn joined(mut self) -> Self {
+        if self.counts[0] == 1 || self.pitches[0] == self.row {
+            self.row *= self.counts[0];
+            // The planes are the rows now.
+            self.counts = [self.counts[1], 1];
+            self.pitches = [self.pitches[1], 0];
+        }
+        if self.counts == [1, 1] || (self.counts[1] == 1 && self.pitches[0] == self.row) {
+            self.row *= self.counts[0];
+            self.counts = [1, 1];
+        }
+        self
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.row * self.runs()
+    }
+
+    /// The region it is, if it is one.
+    #[must_use]
+    pub fn as_region(&self) -> Option<Region<'a>> {
+        match self.counts {
+            [1, 1] => self.region.part(0, self.row).ok(),
+            _ => None,
+        }
+    }
+
+    fn runs(&self) -> usize {
+        self.counts[0] * self.counts[1]
+    }
+
+    /// A row by its number.
+    fn run(&self, number: usize) -> Result<Region<'a>, Error> {
+        let rows = self.counts[0].max(1);
+        let start = number / rows * self.pitches[1] + number % rows * self.pitches[0];
+        self.region.part(start, self.row)
+    }
+
+    fn cursor(self) -> Cursor<'a> {
+        Cursor { block: self, run: 0, done: 0 }
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// How many bytes follow without a gap.
+    fn ahead(&self) -> usize {
+        if self.run < self.block.runs() { self.block.row - self.done } else { 0 }
+    }
+
+    /// The next `size` bytes, which follow without a gap.
+    fn take(&mut self, size: usize) -> Result<Region<'a>, Error> {
+        let region = self.block.run(self.run)?.part(self.done, size)?;
+        self.done += size;
+        if self.done == self.block.row {
+            (self.run, self.done) = (self.run + 1, 0);
+        }
+        Ok(region)
+    }
+}
+
+impl Queue {
+    /// Waits for copies from or to memory that is given back afterwards, for all of them also where one
+    /// could not be submitted or fails; tells what the first one has to say.
+    fn wait_for_runs<T>(
+        &self,
+        submitted: Result<(), Error>,
+        copies: &[T],
+        wait: impl Fn(&T) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        copies.iter().map(wait).fold(submitted, Result::and).inspect_err(|_| {
+            // A wait may have failed and not its copy: the whole queue is the next thing to ask.
+            let _ = self.adapter.wait();
+        })
+    }
+
+    /// Copies `source` to a block, row after row, and waits for it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Safety
+    /// As there, with as many bytes as the block has.
+    pub unsafe fn write_block(
+        &self,
+        target: Block<'_>,
+        source: *const u8,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        if let Some(target) = target.as_region() {
+            // SAFETY: passed on.
+            return unsafe { self.write(target, source, after) };
+        }
+        // SAFETY: passed on.
+        unsafe { self.write_runs(&mut target.cursor(), target.size(), source, after) }
+    }
+
+    /// Copies `size` bytes to where the cursor is, and waits for them.
+    ///
+    /// # Safety
+    /// As [`write_block`](Self::write_block), and the block has as many bytes from there on.
+    unsafe fn write_runs(
+        &self,
+        to: &mut Cursor<'_>,
+        size: usize,
+        source: *const u8,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        let mut started = Vec::new();
+        let mut done = 0;
+        let mut outcome = Ok(());
+        while done < size && outcome.is_ok() {
+            let more = to.ahead().min(size - done);
+            outcome = to.take(more).and_then(|target| {
+                // SAFETY: the caller's promise: the bytes are there until this returns, and all that
+                // was started is waited for before.
+                let event = unsafe { self.start_write(target, source.wrapping_add(done), after) }?;
+                started.push(event);
+                Ok(())
+            });
+            done += more;
+        }
+        self.wait_for_runs(outcome, &started, Event::wait)
+    }
+
+    /// Copies a block to `target`, row after row, and waits for it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    ///
+    /// # Safety
+    /// As there, with as many bytes as the block has.
+    pub unsafe fn read_block(
+        &self,
+        source: Block<'_>,
+        target: *mut u8,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        if let Some(source) = source.as_region() {
+            // SAFETY: passed on.
+            return unsafe { self.read(source, target, atomic_width, after) };
+        }
+        let (cursor, size) = (&mut source.cursor(), source.size());
+        // SAFETY: passed on.
+        unsafe { self.read_runs(cursor, size, target, atomic_width, after) }
+    }
+
+    /// Copies `size` bytes from where the cursor is, and waits for them.
+    ///
+    /// # Safety
+    /// As [`read_block`](Self::read_block), and the block has as many bytes from there on.
+    unsafe fn read_runs(
+        &self,
+        from: &mut Cursor<'_>,
+        size: usize,
+        target: *mut u8,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        let mut started = Vec::new();
+        let mut done = 0;
+        let mut outcome = Ok(());
+        while done < size && outcome.is_ok() {
+            let more = from.ahead().min(size - done);
+            outcome = from.take(more).and_then(|source| {
+                let target = target.wrapping_add(done);
+                // SAFETY: the caller's promise: there is room until this returns, and all that was
+                // started is waited for before. Rows of atomics begin and end between two of them.
+                let reading = unsafe { self.start_read(source, target, atomic_width, after) }?;
+                started.push(reading);
+                Ok(())
+            });
+            done += more;
+        }
+        self.wait_for_runs(outcome, &started, Reading::wait)?;
+        self.settle_pending()
+    }
+
+    /// Fills a block with a pattern, over and over. One event for all of it.
+    ///
+    /// # Errors
+    /// As [`fill`](Self::fill).
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn fill_block(
+        &self,
+        target: Block<'_>,
+        pattern: &[u8],
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        if let Some(target) = target.as_region() {
+            // SAFETY: passed on.
+            return unsafe { self.fill(target, pattern, after) };
+        }
+        let mut events = Vec::new();
+        for number in 0..target.runs() {
+            // SAFETY: passed on.
+            events.push(unsafe { self.fill(target.run(number)?, pattern, after) }?);
+        }
+        Ok(Event::all(&events))
+    }
+
+    /// Copies a block to another one of the same size. Inside the queue's context the copies are on
+    /// their way when this returns, with one event for all; otherwise they are complete.
+    ///
+    /// # Errors
+    /// As [`copy`](Self::copy).
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn copy_block(
+        &self,
+        target: Block<'_>,
+        source: Block<'_>,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        if target.size() != source.size() {
+            return Err(Error::invalid(
+                format!("{} bytes were to be copied to {}", source.size(), target.size()),
+                "make both parts equally large",
+            ));
+        }
+        if let (Some(target), Some(source)) = (target.as_region(), source.as_region()) {
+            // SAFETY: passed on.
+            return unsafe { self.copy(target, source, atomic_width, after) };
+        }
+        let own = |block: Block<'_>| block.region.buffer().context() == self.context();
+        if own(source) != own(target) {
+            // SAFETY: passed on.
+            unsafe { self.copy_block_across(target, source, atomic_width, after) }?;
+            return Ok(Event::nothing());
+        }
+        let (mut to, mut from) = (target.cursor(), source.cursor());
+        let (mut done, mut events) = (0, Vec::new());
+        while done < source.size() {
+            let more = to.ahead().min(from.ahead());
+            let (to, from) = (to.take(more)?, from.take(more)?);
+            // SAFETY: passed on, row by row.
+            events.push(unsafe { self.copy(to, from, atomic_width, after) }?);
+            done += more;
+        }
+        Ok(Event::all(&events))
+    }
+
+    /// Through the host, in pieces.
+    ///
+    /// # Safety
+    /// As [`copy_block`](Self::copy_block).
+    unsafe fn copy_block_across(
+        &self,
+        target: Block<'_>,
+        source: Block<'_>,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<(), Error> {
+        self.take_turn(after)?;
+        let (other, reader, writer);
+        if source.region.buffer().context() == self.context() {
+            other = Queue::new(target.region.buffer().context())?;
+            (reader, writer) = (self, &other);
+        } else {
+            other = Queue::new(source.region.buffer().context())?;
+            (reader, writer) = (&other, self);
+        }
+        let (mut to, mut from) = (target.cursor(), source.cursor());
+        let size = source.size();
+        let mut stage = vec![0u8; size.min(STAGE)];
+        let mut done = 0;
+        while done < size {
+            let more = stage.len().min(size - done);
+            let room = stage.as_mut_ptr();
+            // SAFETY: the stage has room for the piece, and the rest is the caller's promise.
+            unsafe { reader.read_runs(&mut from, more, room, atomic_width, &[]) }?;
+            // SAFETY: the stage has the piece, and the target is the caller's promise.
+            unsafe { writer.write_runs(&mut to, more, stage.as_ptr(), &[]) }?;
+            done += more;
+        }
+        Ok(())
+    }
+}
