@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crosscut::prelude::*;
+use crosscut::property::DeviceImageScope;
 use crosscut::{Result, device_println};
 use crosscut_language::targets;
 use half::{bf16, f16};
@@ -66,6 +67,28 @@ fn standard_output_is_locked(queue: &Queue) -> Result<()> {
     })
 }
 
+/// The same with copies that are submitted in two steps, which nobody comes between.
+fn standard_output_is_locked_beside_copies(queue: &Queue) -> Result<()> {
+    static SCOPED: DeviceGlobal<u32, DeviceImageScope> = DeviceGlobal::new(3);
+    let (mut one, mut other) = (queue.zeroed::<u32>(1)?, queue.zeroed::<u32>(1)?);
+    queue.for_each(&mut one, (), |_, one, ()| *one = SCOPED.get())?.wait()?;
+    queue.single_task((), |()| device_println!("printed"))?;
+    // Long enough for it to end without being asked; less would only make the test weaker.
+    std::thread::sleep(Duration::from_millis(300));
+    std::thread::scope(|threads| {
+        let output = std::io::stdout().lock();
+        // So many that the queue looks which of its commands have ended, while it submits one.
+        let copies = threads
+            .spawn(|| (0..2000).try_for_each(|_| queue.copy_from(&SCOPED, &mut one, 0).map(drop)));
+        std::thread::sleep(Duration::from_millis(300));
+        queue.copy_from(&SCOPED, &mut other, 0)?.wait()?;
+        drop(output);
+        copies.join().unwrap()
+    })?;
+    assert_eq!(queue.download(&other)?, [3]);
+    queue.wait()
+}
+
 /// Ends a process that hangs.
 #[allow(clippy::print_stderr, reason = "the parent shows it as the reason")]
 fn watch_over_this_process() {
@@ -85,6 +108,7 @@ fn program() {
         "room" => more_than_there_is_room_for(queue),
         "panic" => a_panic_after_a_line(queue),
         "locked" => standard_output_is_locked(queue),
+        "locked beside copies" => standard_output_is_locked_beside_copies(queue),
         _ => groups_and_launches(queue),
     }
     .unwrap();
@@ -158,8 +182,10 @@ fn a_panic_does_not_take_the_lines_before_it() {
 
 #[test]
 fn who_holds_standard_output_may_use_a_queue_that_prints() {
-    for lines in run("locked") {
-        assert_eq!(lines, ["printed"]);
+    for program in ["locked", "locked beside copies"] {
+        for lines in run(program) {
+            assert_eq!(lines, ["printed"], "{program}");
+        }
     }
 }
 
