@@ -1,12 +1,13 @@
 //! The one device: the CPU this process runs on.
 
+use std::any::Any;
 use std::fs;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature, Features, Limits,
-    Partition, Partitionable,
+    CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature, Features, Joinable,
+    Limits, Partition, Partitionable,
 };
 
 use crate::context::HostContext;
@@ -128,6 +129,32 @@ impl Device for HostDevice {
 
     fn as_partitionable(&self) -> Option<&dyn Partitionable> {
         (self.info.limits.sub_devices > 1).then_some(self)
+    }
+
+    fn as_joinable(&self) -> Option<&dyn Joinable> {
+        Some(self)
+    }
+}
+
+/// All threads are of one process: contexts of the host share its memory without being told to.
+impl Joinable for HostDevice {
+    fn can_join(&self, other: &dyn Joinable) -> bool {
+        other.as_any().is::<Self>()
+    }
+
+    fn create_contexts(
+        &self,
+        others: &[&dyn Joinable],
+    ) -> Result<Vec<Arc<dyn Context>>, DriverError> {
+        let others = others.iter().map(|other| match other.as_any().downcast_ref::<Self>() {
+            Some(other) => other,
+            None => panic!("the runtime joins only devices that can be joined"),
+        });
+        std::iter::once(self).chain(others).map(Device::create_context).collect()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

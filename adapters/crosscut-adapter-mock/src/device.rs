@@ -1,9 +1,10 @@
 //! The device as listed.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    Context, Device, DeviceInfo, DriverError, Feature, Limits, Partition, Partitionable,
+    Context, Device, DeviceInfo, DriverError, Feature, Joinable, Limits, Partition, Partitionable,
 };
 
 use crate::context::MockContext;
@@ -22,12 +23,44 @@ impl Device for MockDevice {
 
     fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
         self.engine.record(Operation::CreateContext, || Call::CreateContext)?;
-        let largest_allocation = self.info.largest_allocation;
-        Ok(Arc::new(MockContext { engine: Arc::clone(&self.engine), largest_allocation }))
+        Ok(self.open(self.info.largest_allocation))
     }
 
     fn as_partitionable(&self) -> Option<&dyn Partitionable> {
         (self.info.limits.sub_devices > 1).then_some(self)
+    }
+
+    fn as_joinable(&self) -> Option<&dyn Joinable> {
+        Some(self)
+    }
+}
+
+/// All devices of one mock share its memory.
+impl Joinable for MockDevice {
+    fn can_join(&self, other: &dyn Joinable) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| Arc::ptr_eq(&self.engine, &other.engine))
+    }
+
+    fn create_contexts(
+        &self,
+        others: &[&dyn Joinable],
+    ) -> Result<Vec<Arc<dyn Context>>, DriverError> {
+        let others = others.iter().map(|other| match other.as_any().downcast_ref::<Self>() {
+            Some(other) => other,
+            None => panic!("the runtime joins only devices that can be joined"),
+        });
+        let devices: Vec<&Self> = std::iter::once(self).chain(others).collect();
+        let count = devices.len();
+        self.engine.record(Operation::CreateContext, || Call::CreateContexts { count })?;
+        // What one device gives all must reach.
+        let largest = devices.iter().map(|device| device.info.largest_allocation).min();
+        let largest = largest.unwrap_or(self.info.largest_allocation);
+        Ok(devices.into_iter().map(|device| device.open(largest)).collect())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 
@@ -43,6 +76,10 @@ impl Partitionable for MockDevice {
 }
 
 impl MockDevice {
+    fn open(&self, largest_allocation: u64) -> Arc<dyn Context> {
+        Arc::new(MockContext { engine: Arc::clone(&self.engine), largest_allocation })
+    }
+
     fn part(&self, units: u32) -> Self {
         let mut features = self.info.features;
         if units < 2 {

@@ -11,6 +11,11 @@ pub enum Call {
     Devices,
     /// A device was opened.
     CreateContext,
+    /// Devices were opened together.
+    CreateContexts {
+        /// How many.
+        count: usize,
+    },
     /// A device was cut.
     Partition {
         /// The compute units of each part.
@@ -238,7 +243,7 @@ pub enum RecordedArgument {
 pub enum Operation {
     /// Listing the devices.
     Devices,
-    /// Opening a device.
+    /// Opening a device, or several together.
     CreateContext,
     /// Cutting a device.
     Partition,

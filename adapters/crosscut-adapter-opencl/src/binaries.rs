@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crosscut_adapter_api::{DeviceKind, DriverError, Program, ProgramBinaries};
 
 use crate::context::ClContext;
-use crate::error::check;
+use crate::error::{check, error};
 use crate::exit;
 use crate::program::{ClProgram, ProgramHandle};
-use crate::sys;
+use crate::{query, sys};
 
 impl ProgramBinaries for ClContext {
     fn build_identity(&self) -> String {
@@ -21,34 +21,20 @@ impl ProgramBinaries for ClContext {
     }
 
     fn binary(&self, program: &dyn Program) -> Result<Vec<u8>, DriverError> {
-        const CALL: &str = "clGetProgramInfo";
         let Some(program) = program.as_any().downcast_ref::<ClProgram>() else {
             panic!("the runtime hands over only programs of the same context");
         };
-        let (get, raw) = (self.0.api.clGetProgramInfo, program.0.raw);
-        let _alive = exit::enter(CALL)?;
-        // Both properties are arrays with one element for each device of the program: its context
-        // has one.
-        let mut size = 0_usize;
-        // SAFETY: the program is alive, and one `size_t` is writable.
-        let status = unsafe {
-            let room = size_of::<usize>();
-            get(raw, sys::CL_PROGRAM_BINARY_SIZES, room, (&raw mut size).cast(), null_mut())
-        };
-        check(CALL, status)?;
-        let mut binary = vec![0_u8; size];
-        if binary.is_empty() {
-            return Ok(binary);
-        }
-        let mut target = binary.as_mut_ptr();
-        // SAFETY: the program is alive, and the one pointer handed over is writable for as many
-        // bytes as the driver said the binary has.
-        let status = unsafe {
-            let room = size_of::<*mut u8>();
-            get(raw, sys::CL_PROGRAM_BINARIES, room, (&raw mut target).cast(), null_mut())
-        };
-        check(CALL, status)?;
-        Ok(binary)
+        let program = &program.0;
+        program.binary().or_else(|refusal| {
+            // Intel's CPU runtime (2026.22) gives no binary of a program that is built for some of its
+            // devices only. One in a context of this device alone is the same.
+            let code = program.code();
+            if program.context.reach.of_one_device || code.is_empty() {
+                return Err(refusal);
+            }
+            let alone = Self::create(&program.context.device)?;
+            ClProgram::build(&alone.0, &code)?.0.binary()
+        })
     }
 
     fn build_binary(&self, binary: &[u8]) -> Result<Box<dyn Program>, DriverError> {
@@ -74,6 +60,49 @@ impl ProgramBinaries for ClContext {
         let program = ProgramHandle { context: Arc::clone(context), raw };
         check(CALL, of_the_binary)?;
         Ok(Box::new(ClProgram::finish(program)?))
+    }
+}
+
+impl ProgramHandle {
+    /// The driver's bytes of it for the device that it is built for.
+    fn binary(&self) -> Result<Vec<u8>, DriverError> {
+        const CALL: &str = "clGetProgramInfo";
+        let (get, raw) = (self.context.api.clGetProgramInfo, self.raw);
+        let _alive = exit::enter(CALL)?;
+        // All three properties are arrays with one element for each device of the program: of each of
+        // its context, unless it was made of a binary.
+        // SAFETY: the program is alive.
+        let ids = query::numbers(&unsafe { query::bytes(get, raw, sys::CL_PROGRAM_DEVICES) });
+        // SAFETY: as above.
+        let sizes =
+            query::numbers(&unsafe { query::bytes(get, raw, sys::CL_PROGRAM_BINARY_SIZES) });
+        let own = ids.iter().position(|id| *id == self.context.id.addr() as u64);
+        let size = own.and_then(|own| sizes.get(own)).and_then(|size| usize::try_from(*size).ok());
+        let (Some(own), Some(size)) = (own, size) else {
+            return Err(error(CALL, sys::CL_INVALID_DEVICE));
+        };
+        let mut binary = vec![0_u8; size];
+        if binary.is_empty() {
+            return Ok(binary);
+        }
+        // What has no place to go is not written.
+        let mut targets = vec![null_mut(); sizes.len()];
+        targets[own] = binary.as_mut_ptr();
+        // SAFETY: the program is alive, there are as many pointers as it has devices, and the one that
+        // is not null is writable for as many bytes as the driver said the binary has.
+        let status = unsafe {
+            let room = size_of_val(&*targets);
+            get(raw, sys::CL_PROGRAM_BINARIES, room, targets.as_mut_ptr().cast(), null_mut())
+        };
+        check(CALL, status)?;
+        Ok(binary)
+    }
+
+    /// The SPIR-V it was made from; empty if it was not, or if the driver does not tell.
+    fn code(&self) -> Vec<u8> {
+        let Some(_alive) = exit::driver() else { return Vec::new() };
+        // SAFETY: the program is alive.
+        unsafe { query::bytes(self.context.api.clGetProgramInfo, self.raw, sys::CL_PROGRAM_IL) }
     }
 }
 

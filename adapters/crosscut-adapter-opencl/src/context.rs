@@ -5,8 +5,8 @@ use std::ops::Deref;
 use std::sync::{Arc, Once};
 
 use crosscut_adapter_api::{
-    CodeForm, Context, DriverError, Memory, MemoryKind, Program, ProgramBinaries, Promised, Queue,
-    QueueOptions,
+    CodeForm, Context, DriverError, Feature, Memory, MemoryKind, Program, ProgramBinaries,
+    Promised, Queue, QueueOptions,
 };
 
 use crate::callback;
@@ -16,15 +16,32 @@ use crate::exit;
 use crate::memory::ClMemory;
 use crate::program::ClProgram;
 use crate::queue::ClQueue;
+use crate::reach::Reach;
 use crate::sys::Handle;
 use crate::variable;
 
-/// A `cl_context` of one device. Memory, programs and queues share it; the last one releases it.
-pub(crate) struct ContextHandle {
-    pub(crate) device: Arc<ClDevice>,
-    pub(crate) raw: Handle,
+/// A `cl_context`. The last of its devices' contexts releases it.
+struct Shared {
+    raw: Handle,
+    /// Sub-devices are released after it.
+    devices: Vec<Arc<ClDevice>>,
 }
 
+/// A `cl_context` on one of its devices. Memory, programs and queues share it.
+pub(crate) struct ContextHandle {
+    pub(crate) raw: Handle,
+    /// The memory that all devices reach: this counts, not what the one device has.
+    pub(crate) reach: Reach,
+    pub(crate) device: Arc<ClDevice>,
+    /// Where `raw` comes from.
+    _shared: Arc<Shared>,
+}
+
+// SAFETY: the raw pointer is a `cl_context`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API
+// calls are thread-safe except those that modify the state of cl_kernel objects".
+unsafe impl Send for Shared {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Shared {}
 // SAFETY: the raw pointer is a `cl_context`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API
 // calls are thread-safe except those that modify the state of cl_kernel objects".
 unsafe impl Send for ContextHandle {}
@@ -39,11 +56,11 @@ impl Deref for ContextHandle {
     }
 }
 
-impl Drop for ContextHandle {
+impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(_alive) = exit::driver() {
+        if let (Some(_alive), Some(device)) = (exit::driver(), self.devices.first()) {
             // SAFETY: this is the one reference that `clCreateContext` gave.
-            unsafe { (self.api.clReleaseContext)(self.raw) };
+            unsafe { (device.api.clReleaseContext)(self.raw) };
         }
     }
 }
@@ -52,18 +69,44 @@ impl Drop for ContextHandle {
 pub(crate) struct ClContext(pub(crate) Arc<ContextHandle>);
 
 impl ClContext {
+    /// Opens one device.
     pub(crate) fn create(device: &Arc<ClDevice>) -> Result<Self, DriverError> {
+        let shared = Shared::create(vec![Arc::clone(device)])?;
+        Ok(Self::on(device, &shared, Reach::of_one(device)))
+    }
+
+    /// Opens several devices together, each in its place.
+    pub(crate) fn create_several(
+        first: &Arc<ClDevice>,
+        others: Vec<Arc<ClDevice>>,
+    ) -> Result<Vec<Self>, DriverError> {
+        let reach = Reach::of_several(first, others.iter().map(|device| &**device));
+        let devices = std::iter::once(Arc::clone(first)).chain(others).collect();
+        let shared = Shared::create(devices)?;
+        Ok(shared.devices.iter().map(|device| Self::on(device, &shared, reach)).collect())
+    }
+
+    fn on(device: &Arc<ClDevice>, shared: &Arc<Shared>, reach: Reach) -> Self {
+        let (device, _shared) = (Arc::clone(device), Arc::clone(shared));
+        Self(Arc::new(ContextHandle { raw: shared.raw, reach, device, _shared }))
+    }
+}
+
+impl Shared {
+    /// One `cl_context` for devices of one platform, of which there is at least one.
+    fn create(devices: Vec<Arc<ClDevice>>) -> Result<Arc<Self>, DriverError> {
         static FIRST_CONTEXT: Once = Once::new();
         const CALL: &str = "clCreateContext";
         let _alive = exit::enter(CALL)?;
+        let ids: Vec<Handle> = devices.iter().map(|device| device.id).collect();
         let mut status = 0;
-        // SAFETY: no properties and no callback; one device, which lives for ever; `status` is
-        // writable.
+        // SAFETY: no properties and no callback; as many devices as are said, which live as long as
+        // what is made here; `status` is writable.
         let raw = unsafe {
-            (device.api.clCreateContext)(
+            (devices[0].api.clCreateContext)(
                 std::ptr::null(),
-                1,
-                &raw const device.id,
+                ids.len() as u32,
+                ids.as_ptr(),
                 std::ptr::null(),
                 std::ptr::null_mut(),
                 &raw mut status,
@@ -71,7 +114,7 @@ impl ClContext {
         };
         check(CALL, status)?;
         exit::watch(&FIRST_CONTEXT);
-        Ok(Self(Arc::new(ContextHandle { device: Arc::clone(device), raw })))
+        Ok(Arc::new(Self { raw, devices }))
     }
 }
 
@@ -103,7 +146,11 @@ impl Context for ClContext {
     }
 
     fn argument_alignment(&self) -> usize {
-        if self.0.usm.is_some() { 1 } else { self.0.base_alignment }
+        if self.0.reach.usm.is_some() { 1 } else { self.0.reach.base_alignment }
+    }
+
+    fn lacks(&self, feature: Feature) -> bool {
+        self.0.reach.lacks(feature)
     }
 
     fn as_caching(&self) -> Option<&dyn ProgramBinaries> {

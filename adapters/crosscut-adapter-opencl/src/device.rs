@@ -1,14 +1,17 @@
 //! Finding devices and asking what they are.
 
+use std::any::Any;
 use std::ffi::CStr;
 use std::sync::{Arc, Once};
 
 use crosscut_adapter_api::{
-    Absence, CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature, Partitionable,
+    Absence, CodeForm, Context, Device, DeviceInfo, DeviceKind, DriverError, Feature, Joinable,
+    Partitionable,
 };
 
 use crate::context::ClContext;
 use crate::query::{self, bytes, number, text};
+use crate::reach::Unified;
 use crate::sys::{self, Api, Handle, Usm};
 use crate::{MemoryModel, exit};
 
@@ -25,8 +28,8 @@ pub(crate) struct ClDevice {
     pub(crate) is_part: bool,
     /// The entry points of unified shared memory, if it is to be used.
     pub(crate) usm: Option<Usm>,
-    /// Whether host memory can be unified shared memory too.
-    pub(crate) usm_on_host: bool,
+    /// Which unified shared memory it has besides its own.
+    pub(crate) unified: Unified,
     /// The entry points for variables of programs, if it is to be used as it is.
     pub(crate) variables: Option<sys::Variables>,
     /// Takes SPIR-V, if the device does.
@@ -138,13 +141,16 @@ impl ClDevice {
         let variables = unsafe { sys::Variables::find(api, platform) }
             .filter(|_| memory == MemoryModel::BestAvailable);
         let can_access = |property| usm.is_some() && can_access(number(&ask(property)));
-        let usm_on_host = can_access(sys::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL);
-        let shared = can_access(sys::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL);
+        let unified = Unified {
+            on_host: can_access(sys::CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL),
+            shared: can_access(sys::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+            across: can_access(sys::CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL),
+        };
         let system = can_access(sys::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL);
         let features = query::features(has, ask)
             .with_if(usm.is_some(), Feature::UsmDevice)
-            .with_if(usm_on_host, Feature::UsmHost)
-            .with_if(shared, Feature::UsmShared)
+            .with_if(unified.on_host, Feature::UsmHost)
+            .with_if(unified.shared, Feature::UsmShared)
             .with_if(system, Feature::UsmSystem);
 
         let takes_spirv = text(&ask(sys::CL_DEVICE_IL_VERSION)).contains("SPIR-V")
@@ -199,7 +205,7 @@ impl ClDevice {
             memory,
             is_part: false,
             usm,
-            usm_on_host,
+            unified,
             variables,
             create_program,
             out_of_order_queues: features.has(Feature::OutOfOrderQueue),
@@ -236,8 +242,37 @@ impl Device for Listed {
         Ok(Arc::new(ClContext::create(&self.0)?))
     }
 
+    fn as_joinable(&self) -> Option<&dyn Joinable> {
+        Some(self)
+    }
+
     fn as_partitionable(&self) -> Option<&dyn Partitionable> {
         (self.0.info.limits.sub_devices > 1).then_some(self)
+    }
+}
+
+/// A `cl_context` takes any devices of one platform, parts of them among others.
+impl Joinable for Listed {
+    fn can_join(&self, other: &dyn Joinable) -> bool {
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| other.0.platform == self.0.platform)
+    }
+
+    fn create_contexts(
+        &self,
+        others: &[&dyn Joinable],
+    ) -> Result<Vec<Arc<dyn Context>>, DriverError> {
+        let device = |other: &&dyn Joinable| match other.as_any().downcast_ref::<Self>() {
+            Some(other) => Arc::clone(&other.0),
+            None => panic!("the runtime joins only devices that can be joined"),
+        };
+        let others: Vec<Arc<ClDevice>> = others.iter().map(device).collect();
+        let contexts = ClContext::create_several(&self.0, others)?;
+        Ok(contexts.into_iter().map(|context| Arc::new(context) as Arc<dyn Context>).collect())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

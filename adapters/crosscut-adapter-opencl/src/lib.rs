@@ -1,8 +1,8 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and seven of its own: `query`,
-//! which asks what a device is, `partition`, which cuts it, `arguments`, which sets those that changed,
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and eight of its own: `query`,
+//! which asks what a device is, `partition`, which cuts it, `reach`, which knows the memory of several, `arguments`, which sets those that changed,
 //! `callback`, by which the driver calls us, `variable`, which copies variables by name, `rest`, which keeps queues a while before they are
 //! released, and `exit`, which keeps the driver from being called once the process has begun to end.
 //!
@@ -12,6 +12,7 @@
 //! - Memory is unified shared memory where the device has it (`cl_intel_unified_shared_memory`):
 //!   then it has a device address. Elsewhere it is a memory object, which has none; offsets of
 //!   arguments are then multiples of [`Context::argument_alignment`].
+//! - Devices that are opened together share one `cl_context`. Their programs are built for each alone.
 //! - OpenCL lets threads share every object but `cl_kernel`, so setting arguments and enqueueing
 //!   are one step under a lock of the kernel.
 //! - OpenCL's dimension 0 is the fastest, Crosscut's the slowest: a launch reverses them, and device
@@ -32,6 +33,7 @@ mod partition;
 mod program;
 mod query;
 mod queue;
+mod reach;
 mod rest;
 mod sys;
 mod variable;

@@ -66,7 +66,7 @@ impl ClMemory {
         align: usize,
     ) -> Result<Self, DriverError> {
         let _alive = exit::enter("clCreateBuffer")?;
-        let place = match context.usm {
+        let place = match context.reach.usm {
             Some(usm) => allocate_usm(context, usm, kind, size, align)?,
             None => allocate_object(context, kind, size, align)?,
         };
@@ -133,10 +133,13 @@ fn allocate_usm(
     align: usize,
 ) -> Result<Place, DriverError> {
     let kind = match kind {
-        MemoryKind::HostVisible if context.usm_on_host => MemoryKind::Host,
+        MemoryKind::HostVisible if context.reach.on_host => MemoryKind::Host,
         MemoryKind::HostVisible => MemoryKind::Device,
         kind => kind,
     };
+    // Whatever it really is: the host keeps away from what stands for memory of a device.
+    let on_host = kind != MemoryKind::Device;
+    let kind = if on_host { kind } else { context.reach.for_device };
     let call = match kind {
         MemoryKind::Host => "clHostMemAllocINTEL",
         MemoryKind::Shared => "clSharedMemAllocINTEL",
@@ -158,10 +161,11 @@ fn allocate_usm(
             MemoryKind::Shared => usm.shared_mem_alloc,
             _ => usm.device_mem_alloc,
         };
+        // Without a device, shared memory is that of all devices of the context.
+        let device = if context.reach.of_one_device { context.id } else { std::ptr::null_mut() };
         // SAFETY: the same, and the device is the context's.
-        unsafe { allocate(context.raw, context.id, none, bytes, driver_align, &raw mut status) }
+        unsafe { allocate(context.raw, device, none, bytes, driver_align, &raw mut status) }
     };
-    let on_host = kind != MemoryKind::Device;
     check(call, status)?;
     let Some(allocation) = NonNull::new(allocation) else {
         return Err(error(call, sys::CL_MEM_OBJECT_ALLOCATION_FAILURE));
@@ -180,15 +184,15 @@ fn allocate_object(
     align: usize,
 ) -> Result<Place, DriverError> {
     const CALL: &str = "clCreateBuffer";
-    if align > context.base_alignment {
+    let granted = context.reach.base_alignment;
+    if align > granted {
         return Err(DriverError {
             kind: DriverErrorKind::Other,
             call: CALL,
             code: sys::CL_MISALIGNED_SUB_BUFFER_OFFSET,
             log: Some(format!(
-                "this device aligns memory to {} bytes, not to {align}: use a smaller alignment, \
-                 or a device with unified shared memory",
-                context.base_alignment,
+                "this device aligns memory to {granted} bytes, not to {align}: use a smaller \
+                 alignment, or a device with unified shared memory",
             )),
         });
     }

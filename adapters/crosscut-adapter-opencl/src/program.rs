@@ -188,7 +188,7 @@ impl ClKernel {
     fn allow_indirect_access(&self) -> Result<(), DriverError> {
         const CALL: &str = "clSetKernelExecInfo";
         let context = &self.program.context;
-        let (Some(_), Some(set)) = (context.usm, context.api.clSetKernelExecInfo) else {
+        let (Some(_), Some(set)) = (context.reach.usm, context.api.clSetKernelExecInfo) else {
             return Ok(());
         };
         let yes = 1_u32;
@@ -197,7 +197,7 @@ impl ClKernel {
             sys::CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
             sys::CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
         ];
-        for place in places.into_iter().chain(context.usm_on_host.then_some(host)) {
+        for place in places.into_iter().chain(context.reach.on_host.then_some(host)) {
             // SAFETY: the kernel is alive and not shared yet, and the value is a `cl_bool`.
             let status = unsafe { set(self.raw, place, size_of::<u32>(), (&raw const yes).cast()) };
             check(CALL, status)?;

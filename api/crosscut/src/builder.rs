@@ -18,15 +18,8 @@ use crate::{Context, Device, Queue, Result};
 #[must_use = "there is no queue before `build`"]
 pub struct QueueBuilder {
     options: QueueOptions,
-    place: Place,
-}
-
-#[derive(Clone, Debug, Default)]
-enum Place {
-    #[default]
-    BestDevice,
-    Device(Device),
-    Context(Context),
+    device: Option<Device>,
+    context: Option<Context>,
 }
 
 impl QueueBuilder {
@@ -57,7 +50,7 @@ impl QueueBuilder {
         self
     }
 
-    /// On this device, in its default context.
+    /// On this device, in its default context unless told otherwise.
     ///
     /// ```
     /// use crosscut::prelude::*;
@@ -69,11 +62,12 @@ impl QueueBuilder {
     /// # Ok::<(), crosscut::Error>(())
     /// ```
     pub fn on(mut self, device: &Device) -> Self {
-        self.place = Place::Device(device.clone());
+        self.device = Some(device.clone());
         self
     }
 
-    /// In this context.
+    /// In this context: on its [device](Context::device), or on another one of its devices if that is
+    /// [named](Self::on), too.
     ///
     /// ```
     /// use crosscut::prelude::*;
@@ -84,19 +78,22 @@ impl QueueBuilder {
     /// # Ok::<(), crosscut::Error>(())
     /// ```
     pub fn in_context(mut self, context: &Context) -> Self {
-        self.place = Place::Context(context.clone());
+        self.context = Some(context.clone());
         self
     }
 
     /// Makes the queue: on the best device, unless told otherwise.
     ///
     /// # Errors
-    /// There is no such device, or the driver refuses.
+    /// There is no such device, it is not in the context, or the driver refuses.
     pub fn build(self) -> Result<Queue> {
-        let device = match &self.place {
-            Place::Context(context) => return Queue::with_options(context, self.options),
-            Place::Device(device) => device.clone(),
-            Place::BestDevice => crate::device::runtime().default_device()?,
+        let device = match (&self.context, &self.device) {
+            (Some(context), None) => return Queue::with_options(context, self.options),
+            (Some(context), Some(device)) => {
+                return Queue::with_options(&context.on(device)?, self.options);
+            }
+            (None, Some(device)) => device.clone(),
+            (None, None) => crate::device::runtime().default_device()?,
         };
         Queue::with_options(device.default_context()?, self.options)
     }

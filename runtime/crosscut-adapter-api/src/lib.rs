@@ -3,8 +3,9 @@
 //! The contract, both ways:
 //!
 //! - **The runtime checks, adapters trust.** Every length is non-zero, every range lies inside its
-//!   allocation, every object handed to a context or queue was made by that same context, every
-//!   image has passed its checks. An adapter that meets anything else has met a bug of the runtime
+//!   allocation, every object handed to a context or queue was made by that same context (memory and
+//!   events perhaps by one that was [opened together](Joinable) with it), every image has passed its
+//!   checks. An adapter that meets anything else has met a bug of the runtime
 //!   and panics; it does not invent an error for it.
 //! - **Absence is data.** A missing library or driver is an [`Absence`] with its reason, never a
 //!   panic and never an error of a later call.
@@ -19,6 +20,7 @@ mod error;
 mod event;
 mod feature;
 mod info;
+mod joinable;
 mod latch;
 mod native;
 mod partition;
@@ -34,6 +36,7 @@ pub use error::{Absence, DriverError, DriverErrorKind};
 pub use event::{Completed, Event, EventState, EventTimes, Promise, Promised};
 pub use feature::{Feature, Features};
 pub use info::{Backend, CodeForm, DeviceInfo, DeviceKind, Limits};
+pub use joinable::Joinable;
 pub use latch::{Latch, promise_dropped};
 pub use native::{NativeEntry, NativeLaunch, NativeOutcome, NativePanic, NativeQueue, Slot};
 pub use partition::{Partition, Partitionable};
@@ -64,6 +67,11 @@ pub trait Device: Send + Sync {
 
     /// Cutting it into sub-devices, where the driver can.
     fn as_partitionable(&self) -> Option<&dyn Partitionable> {
+        None
+    }
+
+    /// Opening it together with others, where the driver can.
+    fn as_joinable(&self) -> Option<&dyn Joinable> {
         None
     }
 }
@@ -115,6 +123,13 @@ pub trait Context: Send + Sync {
     /// a kernel only where this much alignment allows it to.
     fn argument_alignment(&self) -> usize {
         1
+    }
+
+    /// Whether a feature of the device is missing here: one that the devices opened together with it do
+    /// not share.
+    fn lacks(&self, feature: Feature) -> bool {
+        let _ = feature;
+        false
     }
 
     /// Turning built programs into bytes and back, where the driver can.

@@ -14,19 +14,18 @@ use crate::registry::{self, Found};
 use crate::specialization::Specialization;
 use crate::{Error, ErrorKind};
 
-/// Kernels of this program, ready to be launched in one context. Copies are the same bundle.
+/// Kernels of this program, ready to be launched in one context, on all of its devices. Copies are the
+/// same bundle.
 #[derive(Clone)]
 pub struct Bundle(Arc<Inner>);
 
 struct Inner {
     values: Specialization,
     kernels: Vec<BundledKernel>,
-    /// By key. On the host CPU, where kernels are native code, there is nothing to load.
-    loaded: HashMap<u64, Option<Arc<Loaded>>>,
+    /// For each device of the context.
+    members: Vec<Member>,
     /// The keys of kernels that were left out.
     refused: HashSet<u64>,
-    /// The values that its kernels have of symbols.
-    symbols: Globals,
     // Last: memory is given back while the context is still there.
     context: Context,
 }
@@ -34,9 +33,18 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.context.is_native() {
-            self.symbols.retire();
+            self.members.iter().for_each(|member| member.symbols.retire());
         }
     }
+}
+
+/// What a bundle has for one device of its context.
+#[derive(Default)]
+struct Member {
+    /// By key. On the host CPU, where kernels are native code, there is nothing to load.
+    loaded: HashMap<u64, Option<Arc<Loaded>>>,
+    /// The values that its kernels have of symbols.
+    symbols: Globals,
 }
 
 /// What a bundle tells about one of its kernels.
@@ -69,72 +77,32 @@ impl BundledKernel {
 }
 
 impl Bundle {
-    /// Builds every kernel of the program whose name `accept` likes.
+    /// Builds every kernel of the program whose name `accept` likes, for every device of the context.
     ///
     /// # Errors
-    /// It likes none although there are some, the device cannot run one of them, or the driver refuses.
+    /// It likes none although there are some, a device cannot run one of them, or the driver refuses.
     pub fn build(
         context: &Context,
         values: Specialization,
         accept: &dyn Fn(&str) -> bool,
     ) -> Result<Self, Error> {
         let generation = registry::generation();
-        let all = match context.is_native() {
-            // Names are all that is wanted: what no device could load is no reason to fail here.
-            true => registry::kernels(None).unwrap_or_default(),
-            false => registry::kernels(Some(&targets(context)))?,
-        };
-        if all.is_empty() && !context.is_native() {
-            return Err(Error::new(
-                ErrorKind::KernelNotSupported,
-                "this program has no kernels with device images",
-            )
-            .with_help("build with `cargo crosscut build`; plain cargo builds run on `host`"));
-        }
-        let accepted: Vec<Found> =
-            all.iter().filter(|found| accept(found.display_name())).cloned().collect();
-        if accepted.is_empty() && !all.is_empty() {
-            let names: Vec<&str> = all.iter().take(8).map(Found::display_name).collect();
-            return Err(Error::invalid(
-                format!(
-                    "a bundle without kernels: none of this program's {} is accepted",
-                    all.len()
-                ),
-                format!("they are called `{}`", names.join("`, `")),
-            ));
-        }
-        let mut loaded = HashMap::new();
-        let mut kernels = Vec::new();
-        let symbols = Globals::default();
-        let home = Home::with(context, &symbols);
-        // Device globals are made with the kernels that reach them, which takes a queue.
-        let queue = match context.is_native() {
-            true => None,
-            false => Some(
-                context
-                    .inner()
-                    .adapter
-                    .create_queue(&QueueOptions::default())
-                    .map_err(|error| Error::driver("making a queue", error))?,
-            ),
-        };
-        for found in &accepted {
-            let kernel = match &queue {
-                Some(queue) => Some(
-                    context
-                        .inner()
-                        .kernels
-                        .get_found(home, &**queue, found, &values, generation)?,
-                ),
-                None => None,
-            };
-            loaded.insert(found.key(), kernel);
-            kernels.push(BundledKernel::of(found));
+        let mut refused = HashSet::new();
+        let mut known = HashSet::new();
+        let (mut kernels, mut members) = (Vec::new(), Vec::new());
+        for context in context.on_each() {
+            let (accepted, left) = choose(&context, accept)?;
+            refused.extend(left);
+            for found in &accepted {
+                if known.insert(found.key()) {
+                    kernels.push(BundledKernel::of(found));
+                }
+            }
+            members.push(Member::load(&context, &accepted, &values, generation)?);
         }
         kernels.sort_by(|one, other| one.name.cmp(&other.name));
-        let refused = all.iter().map(Found::key).filter(|key| !loaded.contains_key(key)).collect();
         let context = context.clone();
-        Ok(Self(Arc::new(Inner { values, kernels, loaded, refused, symbols, context })))
+        Ok(Self(Arc::new(Inner { values, kernels, members, refused, context })))
     }
 
     /// Its kernels by name, in order.
@@ -156,8 +124,9 @@ impl Bundle {
         &self.0.values
     }
 
-    pub(crate) fn symbols(&self) -> &Globals {
-        &self.0.symbols
+    /// The values that its kernels have of symbols on the device of this context, its own.
+    pub(crate) fn symbols(&self, context: &Context) -> &Globals {
+        &self.0.members[context.index()].symbols
     }
 
     /// The kernel of this key, `None` where it is native code; `name` is for messages.
@@ -168,7 +137,7 @@ impl Bundle {
         name: fn() -> &'static str,
     ) -> Result<Option<&Arc<Loaded>>, Error> {
         context.owns(&self.0.context, "the bundle")?;
-        match self.0.loaded.get(&key) {
+        match self.0.members[context.index()].loaded.get(&key) {
             Some(kernel) => Ok(kernel.as_ref()),
             // Native code that no image has a name of: nobody could have left it out.
             None if context.is_native() && !self.0.refused.contains(&key) => Ok(None),
@@ -177,6 +146,64 @@ impl Bundle {
                 "build the bundle with a filter that accepts it, or launch without `use_bundle`",
             )),
         }
+    }
+}
+
+/// The kernels that `accept` likes, of those that the context's device could run, and the keys of the
+/// others.
+fn choose(
+    context: &Context,
+    accept: &dyn Fn(&str) -> bool,
+) -> Result<(Vec<Found>, Vec<u64>), Error> {
+    let all = match context.is_native() {
+        // Names are all that is wanted: what no device could load is no reason to fail here.
+        true => registry::kernels(None).unwrap_or_default(),
+        false => registry::kernels(Some(&targets(context)))?,
+    };
+    if all.is_empty() && !context.is_native() {
+        return Err(Error::new(
+            ErrorKind::KernelNotSupported,
+            "this program has no kernels with device images",
+        )
+        .with_help("build with `cargo crosscut build`; plain cargo builds run on `host`"));
+    }
+    let (accepted, others): (Vec<&Found>, Vec<&Found>) =
+        all.iter().partition(|found| accept(found.display_name()));
+    if accepted.is_empty() && !all.is_empty() {
+        let names: Vec<&str> = all.iter().take(8).map(Found::display_name).collect();
+        return Err(Error::invalid(
+            format!("a bundle without kernels: none of this program's {} is accepted", all.len()),
+            format!("they are called `{}`", names.join("`, `")),
+        ));
+    }
+    Ok((accepted.into_iter().cloned().collect(), others.into_iter().map(Found::key).collect()))
+}
+
+impl Member {
+    /// Builds these kernels for the context's device.
+    fn load(
+        context: &Context,
+        accepted: &[Found],
+        values: &Specialization,
+        generation: u64,
+    ) -> Result<Self, Error> {
+        let mut made = Self::default();
+        if context.is_native() {
+            made.loaded.extend(accepted.iter().map(|found| (found.key(), None)));
+            return Ok(made);
+        }
+        let place = context.inner();
+        // Device globals are made with the kernels that reach them, which takes a queue.
+        let queue = place
+            .adapter
+            .create_queue(&QueueOptions::default())
+            .map_err(|error| Error::driver("making a queue", error))?;
+        for found in accepted {
+            let home = Home::with(context, &made.symbols);
+            let kernel = place.kernels.get_found(home, &*queue, found, values, generation)?;
+            made.loaded.insert(found.key(), Some(kernel));
+        }
+        Ok(made)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Contexts: a device opened, with its own memory, globals and built programs.
+//! Contexts: devices opened, with memory of their own, and for each its globals and built programs.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -18,7 +18,10 @@ use crate::sync::Mutex;
 use crate::usm::Allocations;
 use crate::{Error, ErrorKind, trace};
 
-/// A device opened. Copies are the same context.
+/// A device opened, or several together: they use the same memory, and each has its own device globals.
+///
+/// A queue that is made in it is on one of them, its [`device`](Self::device); [`on`](Self::on) gives
+/// the same context with another one there. Copies are the same context, whichever device that is.
 ///
 /// ```
 /// use crosscut::prelude::*;
@@ -32,26 +35,52 @@ use crate::{Error, ErrorKind, trace};
 /// # Ok::<(), crosscut::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Context(Arc<Inner>);
+pub struct Context {
+    space: Arc<Space>,
+    /// Which of the members this one stands for.
+    index: usize,
+}
 
-pub(crate) struct Inner {
-    // Before `adapter`: memory is given back while the context is still there.
-    pub(crate) globals: Globals,
+/// What the devices of a context share: commands of all of them are in one order.
+pub(crate) struct Space {
+    // Before `devices`: what was made of a device goes first.
+    members: Box<[Member]>,
     pub(crate) escaped: Escaped,
-    pub(crate) kernels: Kernels,
-    pub(crate) records: Records,
-    pub(crate) areas: Areas,
-    spare: OnceLock<Arc<Allocation>>,
     pub(crate) usm: Allocations,
     /// A number that no other context ever has.
     pub(crate) number: u64,
     /// Held from looking up whom a command waits for until it is noted where others look.
     pub(crate) submit: Mutex<()>,
-    native_lock: RwLock<()>,
     default: bool,
     native: bool,
+    /// One for each member.
+    devices: Box<[Device]>,
+}
+
+/// What each device of a context has for itself.
+pub(crate) struct Member {
+    // Before `adapter`: memory is given back while the context is still there.
+    pub(crate) globals: Globals,
+    pub(crate) kernels: Kernels,
+    pub(crate) records: Records,
+    pub(crate) areas: Areas,
+    spare: OnceLock<Arc<Allocation>>,
+    native_lock: RwLock<()>,
     pub(crate) adapter: Arc<dyn adapter::Context>,
-    device: Device,
+}
+
+impl Member {
+    fn new(adapter: Arc<dyn adapter::Context>) -> Self {
+        Self {
+            globals: Globals::default(),
+            kernels: Kernels::default(),
+            records: Records::default(),
+            areas: Areas::default(),
+            spare: OnceLock::new(),
+            native_lock: RwLock::new(()),
+            adapter,
+        }
+    }
 }
 
 /// The lock of every native default context: their globals are the statics themselves, of which
@@ -61,61 +90,89 @@ static STATICS_LOCK: RwLock<()> = RwLock::new(());
 impl Context {
     /// Opens a device, for whoever asked.
     pub(crate) fn create(device: &Device) -> Result<Self, Error> {
-        Self::open(device, false, |_| device.clone())
+        let opened = open(device)?;
+        Ok(Self::over(vec![opened], false, |_| Box::new([device.clone()])))
     }
 
     /// Opens a device for the device itself to keep; `statics` says whether globals are the program's
     /// own statics here.
     pub(crate) fn create_default(device: &Device, statics: bool) -> Result<Self, Error> {
-        Self::open(device, statics, |context| device.as_known_to(context))
+        let opened = open(device)?;
+        Ok(Self::over(vec![opened], statics, |space| Box::new([device.as_known_to(space)])))
     }
 
-    fn open(
-        device: &Device,
+    /// A context over devices that have been opened, each by the one in its place.
+    pub(crate) fn over(
+        opened: Vec<Arc<dyn adapter::Context>>,
         default: bool,
-        known: impl FnOnce(&Weak<Inner>) -> Device,
-    ) -> Result<Self, Error> {
+        devices: impl FnOnce(&Weak<Space>) -> Box<[Device]>,
+    ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let adapter = device.adapter().create_context().map_err(|error| {
-            Error::driver(format!("opening `{}` ({})", device.info().name, device.backend()), error)
-        })?;
-        log::debug!("opened {} {}", device.selector(), device.name());
-        Ok(Self(Arc::new_cyclic(|context| Inner {
-            globals: Globals::default(),
-            escaped: Escaped::default(),
-            kernels: Kernels::default(),
-            records: Records::default(),
-            areas: Areas::default(),
-            spare: OnceLock::new(),
-            usm: Allocations::default(),
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            submit: Mutex::new(()),
-            native_lock: RwLock::new(()),
-            default,
-            native: device.is_native(),
-            adapter: trace::wrap(adapter, device),
-            device: known(context),
-        })))
+        let space = Arc::new_cyclic(|space| {
+            let devices = devices(space);
+            let wrapped = opened.into_iter().zip(&devices).map(|(opened, device)| {
+                log::debug!("opened {} {}", device.selector(), device.name());
+                Member::new(trace::wrap(opened, device))
+            });
+            Space {
+                members: wrapped.collect(),
+                escaped: Escaped::default(),
+                usm: Allocations::default(),
+                number: NEXT.fetch_add(1, Ordering::Relaxed),
+                submit: Mutex::new(()),
+                default,
+                native: devices.iter().all(Device::is_native),
+                devices,
+            }
+        });
+        Self { space, index: 0 }
     }
 
-    /// The device it opened.
+    /// The device that a queue made in it is on.
     #[must_use]
     pub fn device(&self) -> &Device {
-        &self.0.device
+        &self.space.devices[self.index]
+    }
+
+    /// All of its devices, in the order in which it was asked for them.
+    #[must_use]
+    pub fn devices(&self) -> &[Device] {
+        &self.space.devices
+    }
+
+    /// Which of its devices [`device`](Self::device) is.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// This context once for each of its devices.
+    pub(crate) fn on_each(&self) -> impl Iterator<Item = Self> + '_ {
+        (0..self.space.members.len()).map(|index| self.at(index))
+    }
+
+    /// This context with the device of this number.
+    pub(crate) fn at(&self, index: usize) -> Self {
+        Self { space: Arc::clone(&self.space), index }
     }
 
     /// The context, if it is still there.
-    pub(crate) fn upgrade(context: &Weak<Inner>) -> Option<Self> {
-        context.upgrade().map(Self)
+    pub(crate) fn upgrade(space: &Weak<Space>) -> Option<Self> {
+        space.upgrade().map(|space| Self { space, index: 0 })
     }
 
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.0
+    /// What the device has for itself here.
+    pub(crate) fn inner(&self) -> &Member {
+        &self.space.members[self.index]
+    }
+
+    /// What it shares with the others.
+    pub(crate) fn space(&self) -> &Space {
+        &self.space
     }
 
     /// Refuses what belongs to another context.
     pub(crate) fn owns(&self, other: &Self, what: &str) -> Result<(), Error> {
-        if Arc::ptr_eq(&self.0, &other.0) {
+        if self == other {
             return Ok(());
         }
         let [ours, theirs] = [self, other]
@@ -133,43 +190,50 @@ impl Context {
 
     /// Whether kernels run as native code.
     pub(crate) fn is_native(&self) -> bool {
-        self.0.native
+        self.space.native
     }
 
     /// Whether a global's instance here is the static itself.
     pub(crate) fn uses_statics(&self) -> bool {
-        self.0.native && self.0.default
+        self.space.native && self.space.default
     }
 
     /// Native code uses globals nobody told of: kernels hold this for reading, whoever writes a
     /// plain global holds it for writing.
     pub(crate) fn native_lock(&self) -> &RwLock<()> {
-        if self.uses_statics() { &STATICS_LOCK } else { &self.0.native_lock }
+        if self.uses_statics() { &STATICS_LOCK } else { &self.inner().native_lock }
     }
 
     /// Memory to point at where an argument is empty, because no argument is ever null.
     pub(crate) fn spare(&self) -> Result<&Allocation, Error> {
-        if let Some(spare) = self.0.spare.get() {
+        if let Some(spare) = self.inner().spare.get() {
             return Ok(spare);
         }
         // 64 bytes are aligned for everything a kernel may think it points at.
         const SIZE: NonZeroUsize = NonZeroUsize::new(64).unwrap();
         let spare = allocate(self, MemoryKind::Device, SIZE, SIZE.get())?;
-        Ok(self.0.spare.get_or_init(|| spare))
+        Ok(self.inner().spare.get_or_init(|| spare))
     }
 }
 
-impl Drop for Inner {
+fn open(device: &Device) -> Result<Arc<dyn adapter::Context>, Error> {
+    device.adapter().create_context().map_err(|error| {
+        Error::driver(format!("opening `{}` ({})", device.name(), device.backend()), error)
+    })
+}
+
+impl Drop for Space {
     fn drop(&mut self) {
         if self.native {
-            self.globals.retire();
+            self.members.iter().for_each(|member| member.globals.retire());
         }
     }
 }
 
+/// Whether they are the same context, whichever device each is on.
 impl PartialEq for Context {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.space, &other.space)
     }
 }
 
@@ -177,6 +241,11 @@ impl Eq for Context {}
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("device", &self.0.device).finish_non_exhaustive()
+        let mut shown = f.debug_struct("Context");
+        shown.field("device", self.device());
+        if self.devices().len() > 1 {
+            shown.field("devices", &self.devices());
+        }
+        shown.finish_non_exhaustive()
     }
 }

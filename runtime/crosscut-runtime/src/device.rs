@@ -53,7 +53,7 @@ struct Inner {
     cache: ProgramCache,
     context: OnceLock<Context>,
     /// Where this is a part as its default context knows it: that context.
-    known_to: Weak<context::Inner>,
+    known_to: Weak<context::Space>,
 }
 
 /// One driver interface, and what was found through it.
@@ -348,7 +348,7 @@ impl Device {
 
     /// This device as its default context is to know it. Each would keep the other for ever; so a part,
     /// which goes with its last user, is known to that context by a copy that does not keep it.
-    pub(crate) fn as_known_to(&self, context: &Weak<context::Inner>) -> Self {
+    pub(crate) fn as_known_to(&self, context: &Weak<context::Space>) -> Self {
         let Inner { ref device, backend, index, ref whole, ref cache, .. } = *self.0;
         if whole.is_none() {
             return self.clone();

@@ -122,7 +122,7 @@ impl Queue {
         if let Some(before) = self.pending.last_unsettled().filter(|command| !command.has_ended()) {
             return Turn::After(before);
         }
-        let order = self.context().inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = self.context().space().submit.lock().unwrap_or_else(PoisonError::into_inner);
         let in_the_way = allocation.uses().unfinished(access);
         in_the_way.map_or(Turn::Now(order), Turn::After)
     }

@@ -36,7 +36,7 @@ impl<'a> Home<'a> {
         if let Some(bundle) = bundle {
             context.owns(bundle.context(), "the bundle")?;
         }
-        Ok(Self { context, symbols: bundle.map(Bundle::symbols) })
+        Ok(Self { context, symbols: bundle.map(|bundle| bundle.symbols(context)) })
     }
 
     pub(crate) fn context(self) -> &'a Context {

@@ -242,7 +242,7 @@ impl Queue {
         let bound = places.iter().zip(bindings);
         let bound = bound.filter_map(|(place, it)| Some((&place.as_ref()?.allocation, it.access)));
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
-        let escaped = context.inner().escaped.reached_by(&kernel);
+        let escaped = context.space().escaped.reached_by(&kernel);
         let found = escaped.iter().map(|allocation| (allocation, Access::Write));
         let uses: Few<_, FEW_PARAMETERS> = bound.chain(hidden).chain(found).collect();
         let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);

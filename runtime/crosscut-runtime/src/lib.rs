@@ -40,6 +40,7 @@ mod groups;
 mod home;
 mod host_task;
 mod image_global;
+mod join;
 mod launch;
 mod lines;
 mod memory;

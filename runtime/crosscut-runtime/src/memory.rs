@@ -9,6 +9,7 @@ use crosscut_adapter_api::{self as adapter, MemoryKind};
 
 use crate::command::Uses;
 use crate::context::Context;
+use crate::device::Device;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, ErrorKind};
 
@@ -98,8 +99,9 @@ pub(crate) fn allocate(
     size: NonZeroUsize,
     align: usize,
 ) -> Result<Arc<Allocation>, Error> {
-    let info = context.device().info();
-    if size.get() as u64 > info.largest_allocation {
+    // All devices of the context are to reach it.
+    let mut limits = context.devices().iter().map(Device::info);
+    if let Some(info) = limits.find(|info| size.get() as u64 > info.largest_allocation) {
         return Err(Error::new(
             ErrorKind::OutOfMemory,
             format!(
@@ -110,6 +112,6 @@ pub(crate) fn allocate(
         .with_help("use several smaller buffers"));
     }
     context.inner().adapter.allocate(kind, size, align).map(Allocation::new).map_err(|error| {
-        Error::driver(format!("allocating {size} bytes on `{}`", info.name), error)
+        Error::driver(format!("allocating {size} bytes on `{}`", context.device().name()), error)
     })
 }

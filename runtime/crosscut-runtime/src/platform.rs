@@ -56,6 +56,15 @@ impl Platform {
     }
 }
 
+/// Whether one driver has both devices.
+pub(crate) fn of_one_platform(one: &Device, other: &Device) -> bool {
+    let (ours, theirs) = (one.info(), other.info());
+    one.backend() == other.backend()
+        && ours.platform == theirs.platform
+        && ours.platform_vendor == theirs.platform_vendor
+        && ours.platform_version == theirs.platform_version
+}
+
 impl Runtime {
     /// The platforms of the devices that the selector in the environment accepts; all without one.
     ///

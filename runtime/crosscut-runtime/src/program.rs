@@ -288,7 +288,7 @@ impl Kernels {
         // Writes last, so that a global in both sets ends up noted as written.
         let mut globals = accessed(&kernel.reads, Access::Read);
         globals.extend(accessed(&kernel.writes, Access::Write));
-        let follows = context.inner().escaped.load(&found.image, &kernel.name, allocation);
+        let follows = context.space().escaped.load(&found.image, &kernel.name, allocation);
         let (checked, second) = forms;
         Ok(Loaded {
             entry: entry(checked, &kernel.parameters),

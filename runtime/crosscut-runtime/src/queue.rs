@@ -58,7 +58,7 @@ impl Queue {
             context: context.clone(),
             adapter: Arc::from(adapter),
             origin: Origin {
-                context: context.inner().number,
+                context: context.space().number,
                 line: (options.order == QueueOrder::InOrder).then_some(number),
             },
             options,
@@ -145,7 +145,7 @@ impl Queue {
             self.pending.remember(&command);
             return Ok(command);
         }
-        let order = self.context.inner().submit.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = self.context.space().submit.lock().unwrap_or_else(PoisonError::into_inner);
         for (allocation, access) in uses {
             allocation.uses().collect(*access, self.origin, &mut after);
         }

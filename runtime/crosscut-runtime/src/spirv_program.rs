@@ -16,6 +16,7 @@ pub use crosscut_image::spirv::ValueKind;
 
 use crate::command::{Access, Outcome};
 use crate::context::Context;
+use crate::device::Device;
 use crate::event::Event;
 use crate::groups;
 use crate::launch::{Binding, Source, check_size};
@@ -23,13 +24,14 @@ use crate::memory::{Allocation, Buffer};
 use crate::queue::Queue;
 use crate::{Error, ErrorKind, requirement};
 
-/// A program built from SPIR-V, for one context. Copies are the same program.
+/// A program built from SPIR-V, for the devices of one context. Copies are the same program.
 #[derive(Clone)]
 pub struct SpirvProgram(Arc<Inner>);
 
 struct Inner {
     context: Context,
-    program: Box<dyn adapter::Program>,
+    /// One for each device of the context.
+    programs: Vec<Box<dyn adapter::Program>>,
     kernels: Vec<KernelInterface>,
     loaded: Mutex<HashMap<String, SpirvKernel>>,
 }
@@ -41,7 +43,8 @@ pub struct SpirvKernel(Arc<Loaded>);
 struct Loaded {
     context: Context,
     interface: KernelInterface,
-    kernel: Box<dyn adapter::Kernel>,
+    /// One for each device of the context.
+    kernels: Vec<Box<dyn adapter::Kernel>>,
 }
 
 /// The value of a specialization constant of a module.
@@ -93,18 +96,7 @@ impl SpirvProgram {
         bytes: &[u8],
         values: &BTreeMap<u32, SpirvConstant>,
     ) -> Result<Self, Error> {
-        let device = context.device();
-        if !device.info().code_forms.contains(&CodeForm::Spirv64) {
-            let why = match context.is_native() {
-                true => "it runs native code".to_owned(),
-                false => device.info().code_forms_note.clone().unwrap_or_default(),
-            };
-            return Err(Error::new(
-                ErrorKind::KernelNotSupported,
-                format!("`{}` ({}) takes no SPIR-V: {why}", device.name(), device.backend()),
-            )
-            .with_help("choose a device that does by CROSSCUT_DEVICE, for example `opencl:*`"));
-        }
+        context.devices().iter().try_for_each(takes_spirv)?;
         let refused = |error: spirv::SpirvError| {
             Error::invalid(
                 error.to_string(),
@@ -121,18 +113,25 @@ impl SpirvProgram {
             ));
         };
         let needs = requirement::of_capabilities(&module.capabilities);
-        requirement::check(&first.name, needs, device)?;
+        for device in context.devices() {
+            requirement::check(&first.name, needs, device)?;
+        }
         let numbers = values.iter().map(|(number, value)| (*number, value.bits)).collect();
         let specialised = spirv::specialise(bytes, &numbers).map_err(refused)?;
         check_values(values, &specialised.constants)?;
         let form = (Target::Spirv64, CodeForm::Spirv64);
-        let adapter = &*context.inner().adapter;
-        let built = device.cache().build(device, adapter, form, &specialised.bytes, &first.name);
-        let (program, _) = built.map_err(|error| {
-            Error::driver(format!("building SPIR-V for `{}`", device.name()), error)
-        })?;
+        let build = |context: Context| {
+            let (device, adapter) = (context.device(), &*context.inner().adapter);
+            let cache = device.cache();
+            let built = cache.build(device, adapter, form, &specialised.bytes, &first.name);
+            let (program, _) = built.map_err(|error| {
+                Error::driver(format!("building SPIR-V for `{}`", device.name()), error)
+            })?;
+            Ok(program)
+        };
+        let programs = context.on_each().map(build).collect::<Result<_, Error>>()?;
         let (context, loaded) = (context.clone(), Mutex::default());
-        Ok(Self(Arc::new(Inner { context, program, kernels, loaded })))
+        Ok(Self(Arc::new(Inner { context, programs, kernels, loaded })))
     }
 
     /// The names of its kernels, in its order.
@@ -162,14 +161,30 @@ impl SpirvProgram {
                 format!("it has `{}`", names.join("`, `")),
             ));
         };
-        let kernel = self.0.program.kernel(name);
-        let kernel =
-            kernel.map_err(|error| Error::driver(format!("finding kernel `{name}`"), error))?;
+        let kernels: Result<Vec<_>, _> =
+            self.0.programs.iter().map(|program| program.kernel(name)).collect();
+        let kernels =
+            kernels.map_err(|error| Error::driver(format!("finding kernel `{name}`"), error))?;
         let (context, interface) = (self.0.context.clone(), interface.clone());
-        let kernel = SpirvKernel(Arc::new(Loaded { context, interface, kernel }));
+        let kernel = SpirvKernel(Arc::new(Loaded { context, interface, kernels }));
         loaded.insert(name.to_owned(), kernel.clone());
         Ok(kernel)
     }
+}
+
+fn takes_spirv(device: &Device) -> Result<(), Error> {
+    if device.info().code_forms.contains(&CodeForm::Spirv64) {
+        return Ok(());
+    }
+    let why = match device.is_native() {
+        true => "it runs native code".to_owned(),
+        false => device.info().code_forms_note.clone().unwrap_or_default(),
+    };
+    Err(Error::new(
+        ErrorKind::KernelNotSupported,
+        format!("`{}` ({}) takes no SPIR-V: {why}", device.name(), device.backend()),
+    )
+    .with_help("choose a device that does by CROSSCUT_DEVICE, for example `opencl:*`"))
 }
 
 fn check_values(
@@ -349,7 +364,8 @@ impl Queue {
         check_size(extent.size)?;
         kernel.check(arguments)?;
         groups::check(context.device(), &extent, &local_bindings(arguments))?;
-        groups::check_kernel(&*kernel.0.kernel, kernel.name(), &extent)?;
+        let built = &*kernel.0.kernels[context.index()];
+        groups::check_kernel(built, kernel.name(), &extent)?;
         let mut uses: Vec<(&Arc<Allocation>, Access)> = Vec::new();
         let mut passed = Vec::with_capacity(arguments.len());
         for argument in arguments {
@@ -389,7 +405,7 @@ impl Queue {
             // SAFETY: number and sizes of the arguments were checked against the kernel's parameters.
             // Dropping an allocation waits for the commands in its uses, where this one is noted. What
             // the kernel does with them is the caller's promise.
-            unsafe { self.adapter.launch(&*kernel.0.kernel, extent, &passed, after) }
+            unsafe { self.adapter.launch(built, extent, &passed, after) }
         });
         let failed = |error| Error::driver(format!("launching kernel `{}`", kernel.name()), error);
         command.map(Event::of).map_err(failed)

@@ -86,7 +86,7 @@ impl Context {
     #[must_use]
     pub fn usm_pointer<T>(&self, pointer: *const T) -> Option<UsmPointer> {
         let address = pointer.addr();
-        let map = self.inner().usm.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let map = self.space().usm.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (start, (allocation, kind)) = map.range(..=address).next_back()?;
         let size = allocation.upgrade()?.memory().size().get();
         (address - start < size).then_some(UsmPointer { kind: *kind, start: *start, size })
@@ -116,10 +116,20 @@ impl Buffer {
             )
             .with_help("use a `Buffer`, or choose a device that has it by CROSSCUT_DEVICE"));
         }
+        if context.inner().adapter.lacks(feature) {
+            return Err(Error::new(
+                ErrorKind::FeatureNotSupported,
+                format!(
+                    "{kind} memory needs {feature}, which the {} devices of the context do not share",
+                    context.devices().len()
+                ),
+            )
+            .with_help("use a `Buffer`, or a context of this device alone"));
+        }
         let Some(size) = NonZeroUsize::new(size) else { return Ok(Self::over(context, None)) };
         let allocation = allocate(context, kind.memory(), size, align)?;
         if let Some(address) = allocation.memory().device_address() {
-            let mut map = context.inner().usm.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut map = context.space().usm.0.lock().unwrap_or_else(PoisonError::into_inner);
             map.retain(|_, (allocation, _)| allocation.strong_count() > 0);
             map.insert(address as usize, (Arc::downgrade(&allocation), kind));
         }

@@ -2,11 +2,12 @@
 
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crosscut_adapter_api::{
-    Adapter, Backend, Context, Device, DeviceInfo, DriverError, Partition, Partitionable,
+    Adapter, Backend, Context, Device, DeviceInfo, DriverError, Joinable, Partition, Partitionable,
     QueueOptions, QueueOrder,
 };
 use crosscut_adapter_host::HostAdapter;
@@ -28,14 +29,52 @@ impl Device for TracedDevice {
     }
 
     fn create_context(&self) -> Result<Arc<dyn Context>, DriverError> {
-        let name = format!("{}.json", self.opened.fetch_add(1, Relaxed));
-        let traced =
-            traced_to(&self.folder.path().join(name), self.inner.create_context()?, self.info());
-        Ok(traced.expect("a file in a folder of its own"))
+        Ok(self.traced(self.inner.create_context()?))
     }
 
     fn as_partitionable(&self) -> Option<&dyn Partitionable> {
         self.inner.as_partitionable().is_some().then_some(self)
+    }
+
+    fn as_joinable(&self) -> Option<&dyn Joinable> {
+        self.inner.as_joinable().is_some().then_some(self)
+    }
+}
+
+impl TracedDevice {
+    fn traced(&self, inner: Arc<dyn Context>) -> Arc<dyn Context> {
+        let name = format!("{}.json", self.opened.fetch_add(1, Relaxed));
+        let traced = traced_to(&self.folder.path().join(name), inner, self.info());
+        traced.expect("a file in a folder of its own")
+    }
+
+    fn joinable(&self) -> &dyn Joinable {
+        self.inner.as_joinable().expect("`as_joinable` gave this away only if there is one")
+    }
+
+    fn of(joinable: &dyn Joinable) -> &Self {
+        joinable.as_any().downcast_ref().expect("devices of one family are all traced")
+    }
+}
+
+impl Joinable for TracedDevice {
+    fn can_join(&self, other: &dyn Joinable) -> bool {
+        self.joinable().can_join(Self::of(other).joinable())
+    }
+
+    fn create_contexts(
+        &self,
+        others: &[&dyn Joinable],
+    ) -> Result<Vec<Arc<dyn Context>>, DriverError> {
+        let others: Vec<&Self> = others.iter().map(|other| Self::of(*other)).collect();
+        let inner: Vec<&dyn Joinable> = others.iter().map(|other| other.joinable()).collect();
+        let opened = self.joinable().create_contexts(&inner)?;
+        let devices = std::iter::once(self).chain(others);
+        Ok(devices.zip(opened).map(|(device, context)| device.traced(context)).collect())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

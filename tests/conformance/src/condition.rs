@@ -59,3 +59,13 @@ pub(crate) const CAN_BE_CUT: Condition = Condition {
         has(device, Feature::PartitionEqually) && has(device, Feature::PartitionByCounts)
     },
 };
+/// It can be opened together with its parts.
+pub(crate) const CAN_BE_OPENED_TOGETHER: Condition = Condition {
+    otherwise: "it cannot be opened together with parts of itself",
+    holds: |device| (CAN_BE_CUT.holds)(device) && device.can_be_joined(),
+};
+/// Programs are built for it and its parts, opened together.
+pub(crate) const PROGRAMS_OF_SEVERAL: Condition = Condition {
+    otherwise: "no programs are built for it and its parts together",
+    holds: |device| (CAN_BE_OPENED_TOGETHER.holds)(device) && (TAKES_SPIRV.holds)(device),
+};

@@ -64,6 +64,26 @@ impl TestDevice {
         self.device.create_context().map_err(text)
     }
 
+    /// Whether it can be opened together with other devices.
+    #[must_use]
+    pub fn can_be_joined(&self) -> bool {
+        self.device.as_joinable().is_some()
+    }
+
+    /// Opens it together with parts of one compute unit each, itself first.
+    ///
+    /// # Errors
+    /// It cannot be; the driver's refusal.
+    pub fn opened_with_parts(&self) -> Result<Vec<Arc<dyn Context>>, String> {
+        let parts = self.partition(Partition::Equally(std::num::NonZeroU32::MIN))?;
+        let parts = parts.ok_or("it cannot be cut")?;
+        let whole = self.device.as_joinable().ok_or("it cannot be joined")?;
+        let parts: Option<Vec<_>> = parts.iter().map(|part| part.device.as_joinable()).collect();
+        let parts = parts.ok_or("a part cannot be joined")?;
+        ensure!(parts.iter().all(|part| whole.can_join(*part)), "it does not join its parts");
+        whole.create_contexts(&parts).map_err(text)
+    }
+
     /// Opens it, with a queue in order.
     ///
     /// # Errors

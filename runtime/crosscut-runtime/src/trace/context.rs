@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crosscut_adapter_api::{
-    CodeForm, Context, DriverError, Memory, MemoryKind, Program, ProgramBinaries, Promised, Queue,
-    QueueOptions,
+    CodeForm, Context, DriverError, Feature, Memory, MemoryKind, Program, ProgramBinaries,
+    Promised, Queue, QueueOptions,
 };
 
 use super::current_name;
@@ -81,6 +81,10 @@ impl Context for Traced {
 
     fn argument_alignment(&self) -> usize {
         self.inner.argument_alignment()
+    }
+
+    fn lacks(&self, feature: Feature) -> bool {
+        self.inner.lacks(feature)
     }
 
     fn as_caching(&self) -> Option<&dyn ProgramBinaries> {

@@ -14,6 +14,7 @@ mod partition;
 mod programs;
 mod refusals;
 mod threads;
+mod together;
 mod unified;
 
 use crate::condition::{RUNS_KERNELS, TAKES_SPIRV};
@@ -23,6 +24,7 @@ use crate::{Applies, Behaviour, Check, Condition};
 pub const BEHAVIOURS: &[&[Behaviour]] = &[
     info::BEHAVIOURS,
     partition::BEHAVIOURS,
+    together::BEHAVIOURS,
     memory::BEHAVIOURS,
     copies::BEHAVIOURS,
     device_copies::BEHAVIOURS,

@@ -17,6 +17,7 @@ mod program;
 mod spirv;
 mod stage;
 mod tasks;
+mod together;
 mod unified;
 
 pub use stage::{Failure, Stage};
@@ -27,6 +28,7 @@ use crate::{Applies, Behaviour, Check, Condition};
 /// The behaviours, by file.
 pub const BEHAVIOURS: &[&[Behaviour]] = &[
     devices::BEHAVIOURS,
+    together::BEHAVIOURS,
     buffers::BEHAVIOURS,
     fills::BEHAVIOURS,
     copies::BEHAVIOURS,
