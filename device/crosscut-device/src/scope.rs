@@ -21,6 +21,8 @@ use crate::{hooks, on_device};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Scope {
+    /// The items of the sub-group.
+    SubGroup = 0,
     /// The items of the work-group.
     WorkGroup = 1,
     /// All items of the device: what atomics have without a scope.
@@ -33,7 +35,8 @@ pub enum Scope {
 /// Runs `atomics`, whose atomic operations and fences reach as far as `scope` says.
 ///
 /// A narrower scope can be faster and is never required; the host's atomics reach everybody. Atomics of 8 and
-/// 16 bits reach the device, whatever the scope.
+/// 16 bits reach the device at least, because devices change the four bytes around them: where the system is to see
+/// one, it is to see all of those four bytes.
 ///
 /// ```
 /// use crosscut_device::{Scope, in_scope};

@@ -90,7 +90,6 @@ fn standard_output_is_locked_beside_copies(queue: &Queue) -> Result<()> {
 }
 
 /// Ends a process that hangs.
-#[allow(clippy::print_stderr, reason = "the parent shows it as the reason")]
 fn watch_over_this_process() {
     std::thread::spawn(|| {
         std::thread::sleep(Duration::from_secs(60));

@@ -18,8 +18,8 @@ use crate::names;
 use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
-    aggregates, arrivals, constants, decorations, division, integers, legalise, masks,
-    memory_scopes, parts, records, scope, sets, sites, spaces, sub_groups, tables,
+    aggregates, arrivals, atomic_access, constants, decorations, division, integers, legalise,
+    masks, memory_scopes, parts, records, scope, sets, sites, spaces, sub_groups, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -357,6 +357,7 @@ impl Lowering<'_> {
             reason: format!("it needs {reason}"),
         })?;
         division::run(&mut ir);
+        atomic_access::run(&mut ir);
         memory_scopes::finish(&mut ir);
         scope::internalise(&mut ir, used);
         let symbols: Vec<String> = kernels.iter().map(|name| format!("@{name}")).collect();

@@ -282,8 +282,9 @@ fn connect_function(function: &mut Item) {
             begun = true;
             lines.push("  %cc.passed = alloca i32, align 4".to_owned());
             lines.push("  store i32 0, ptr %cc.passed, align 4".to_owned());
+            // Whole and no more: the barriers order what the items say here.
             lines.push(format!(
-                "  store atomic i32 0, ptr addrspace(3) {QUIT} syncscope(\"workgroup\") monotonic, align 4"
+                "  store atomic i32 0, ptr addrspace(3) {QUIT} syncscope(\"workgroup\") unordered, align 4"
             ));
             lines.push(WAIT.to_owned());
         }
@@ -294,7 +295,7 @@ fn connect_function(function: &mut Item) {
             lines.push(format!("  %cc.at.{number} = load i32, ptr %cc.passed, align 4"));
             lines.push(format!("  %cc.quit.{number} = add i32 %cc.at.{number}, 1"));
             lines.push(format!(
-                "  store atomic i32 %cc.quit.{number}, ptr addrspace(3) {QUIT} syncscope(\"workgroup\") monotonic, align 4"
+                "  store atomic i32 %cc.quit.{number}, ptr addrspace(3) {QUIT} syncscope(\"workgroup\") unordered, align 4"
             ));
             lines.push(format!("  br label %{target}"));
             number += 1;
@@ -306,7 +307,7 @@ fn connect_function(function: &mut Item) {
             lines.push(format!("  %cc.now.{number} = add i32 %cc.at.{number}, 1"));
             lines.push(format!("  store i32 %cc.now.{number}, ptr %cc.passed, align 4"));
             lines.push(format!(
-                "  %cc.quit.{number} = load atomic i32, ptr addrspace(3) {QUIT} syncscope(\"workgroup\") monotonic, align 4"
+                "  %cc.quit.{number} = load atomic i32, ptr addrspace(3) {QUIT} syncscope(\"workgroup\") unordered, align 4"
             ));
             // Zero becomes the largest number.
             lines.push(format!("  %cc.last.{number} = sub i32 %cc.quit.{number}, 1"));

@@ -62,6 +62,7 @@ fn step(line: &str, open: &mut Open) -> bool {
     let Some(call) = Call::parse(line) else { return false };
     match call.callee.strip_prefix('@') {
         Some(hooks::SCOPE_BEGIN) => open.push(match call.number(0) {
+            Some(0) => "subgroup",
             Some(1) => "workgroup",
             Some(2) => "device",
             // Also where it is not known when the program is linked: everybody is never too few.

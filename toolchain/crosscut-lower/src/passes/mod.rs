@@ -5,6 +5,7 @@
 pub(crate) mod aggregates;
 pub(crate) mod arrivals;
 pub(crate) mod assertions;
+pub(crate) mod atomic_access;
 mod bits;
 pub(crate) mod constants;
 pub(crate) mod decorations;
@@ -76,7 +77,7 @@ pub const PASSES: &[(&str, &str)] = &[
     ("legalise", "last, because the optimiser would bring back what it removes"),
     (
         "emit",
-        "inlines the library, runs aggregates, masks, integers and division on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
+        "inlines the library, runs aggregates, masks, integers, division and atomic-access on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
     ),
 ];
 

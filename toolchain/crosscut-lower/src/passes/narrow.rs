@@ -22,6 +22,7 @@ pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
     let comma =
         |from: usize| words[from..].iter().position(|&word| word == ",").map(|at| from + at);
     let result = instruction.result;
+    let strength = strength(instruction.text, &words);
     match instruction.opcode {
         "atomicrmw" => {
             let operation = words[3..pointer].iter().find(|&&word| word != "volatile")?;
@@ -33,7 +34,7 @@ pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
             };
             let value = words.get(at + 2)?;
             Some(format!(
-                "  {} = call {kind} @__crosscut_narrow.{operation}.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
+                "  {} = call {kind} @__crosscut_narrow.{operation}.{kind}.{space}.{strength}(ptr addrspace({space}) {address}, {kind} {value})",
                 result?
             ))
         }
@@ -43,14 +44,14 @@ pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
             let expected = words.get(at + 2)?;
             let new = words.get(comma(at + 1)? + 2)?;
             Some(format!(
-                "  {} = call {{ {kind}, i1 }} @__crosscut_narrow.cmpxchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {expected}, {kind} {new})",
+                "  {} = call {{ {kind}, i1 }} @__crosscut_narrow.cmpxchg.{kind}.{space}.{strength}(ptr addrspace({space}) {address}, {kind} {expected}, {kind} {new})",
                 result?
             ))
         }
         "load" => {
             let kind = width(words.get(words.iter().position(|&word| word == "atomic")? + 1)?)?;
             Some(format!(
-                "  {} = call {kind} @__crosscut_narrow.load.{kind}.{space}(ptr addrspace({space}) {address})",
+                "  {} = call {kind} @__crosscut_narrow.load.{kind}.{space}.{strength}(ptr addrspace({space}) {address})",
                 result?
             ))
         }
@@ -59,12 +60,31 @@ pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
             let kind = width(words.get(at + 1)?)?;
             let value = words.get(at + 2)?;
             Some(format!(
-                "  %cc.old.{} = call {kind} @__crosscut_narrow.xchg.{kind}.{space}(ptr addrspace({space}) {address}, {kind} {value})",
-                address.trim_start_matches(['%', '@']).trim_matches('"')
+                "  call void @__crosscut_narrow.store.{kind}.{space}.{strength}(ptr addrspace({space}) {address}, {kind} {value})"
             ))
         }
         _ => None,
     }
+}
+
+/// How far an atomic reaches and what it orders, `device.monotonic`, as a part of a name.
+fn strength(text: &str, words: &[&str]) -> String {
+    let scope = text.split_once("syncscope(\"").and_then(|(_, rest)| rest.split_once('"'));
+    let scope = scope.map_or("device", |(scope, _)| scope);
+    let has = |order| words.contains(&order);
+    let order = if has("seq_cst") {
+        "seq_cst"
+    } else if has("acq_rel") || has("acquire") && has("release") {
+        // A `cmpxchg` has two orders: of success and of failure.
+        "acq_rel"
+    } else if has("acquire") {
+        "acquire"
+    } else if has("release") {
+        "release"
+    } else {
+        "monotonic"
+    };
+    format!("{scope}.{order}")
 }
 
 fn width<'a>(kind: &&'a str) -> Option<&'a str> {
@@ -72,18 +92,27 @@ fn width<'a>(kind: &&'a str) -> Option<&'a str> {
 }
 
 /// An atomic of 8 or 16 bits, by exchange of the 32 bits around it. `rest` is
-/// `operation.kind.space`.
+/// `operation.kind.space.scope.order`.
 pub(crate) fn definition(rest: &str) -> Option<String> {
     let mut parts = rest.split('.');
     let (operation, kind, space) = (parts.next()?, parts.next()?, parts.next()?);
+    let (scope, order) = (parts.next()?, parts.next()?);
+    // What a read alone can have of the order.
+    let read = match order {
+        "acq_rel" => "acquire",
+        "release" => "monotonic",
+        order => order,
+    };
     let bits: u32 = kind.strip_prefix('i')?.parse().ok()?;
     let pointer = format!("ptr addrspace({space})");
     if bits >= 32 {
-        return (operation == "nand").then(|| nand(kind, &pointer, rest));
+        return (operation == "nand").then(|| nand(kind, &pointer, rest, [scope, order, read]));
     }
     if space == PRIVATE {
         return private(operation, kind, rest);
     }
+    // Other bytes of the word may be those of other groups, whatever this one is.
+    let scope = if matches!(scope, "subgroup" | "workgroup") { "device" } else { scope };
     let mask = (1u64 << bits) - 1;
     let find = format!(
         "  %address = ptrtoint {pointer} %p to i64
@@ -107,13 +136,13 @@ pub(crate) fn definition(rest: &str) -> Option<String> {
   %up = shl i32 %wide, %shift
   %others = and i32 %seen, %keep
   %next = or i32 %others, %up
-  %pair = cmpxchg {pointer} %word, i32 %seen, i32 %next syncscope(\"device\") seq_cst seq_cst, align 4
+  %pair = cmpxchg {pointer} %word, i32 %seen, i32 %next syncscope(\"{scope}\") {order} {read}, align 4
   %now = extractvalue {{ i32, i1 }} %pair, 0
   %done = extractvalue {{ i32, i1 }} %pair, 1
 "
     );
     let load = format!(
-        "  %start.word = load atomic i32, {pointer} %word syncscope(\"device\") seq_cst, align 4\n"
+        "  %start.word = load atomic i32, {pointer} %word syncscope(\"{scope}\") {read}, align 4\n"
     );
     Some(match operation {
         "load" => format!(
@@ -142,16 +171,16 @@ exit:
         ),
         _ => {
             let compute = compute(operation, kind)?;
+            let (returned, end) = returned(operation, kind);
             format!(
-                "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
+                "define internal {returned} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
 start:
 {find}{load}  br label %head
 {head}  br label %try
 try:
 {compute}{swap}  br i1 %done, label %exit, label %head
 exit:
-  ret {kind} %old
-}}
+{end}}}
 "
             )
         }
@@ -159,18 +188,18 @@ exit:
 }
 
 /// "Not and" of whole words, by exchange.
-fn nand(kind: &str, pointer: &str, rest: &str) -> String {
+fn nand(kind: &str, pointer: &str, rest: &str, [scope, order, read]: [&str; 3]) -> String {
     let align = if kind == "i64" { 8 } else { 4 };
     format!(
         "define internal {kind} @__crosscut_narrow.{rest}({pointer} %p, {kind} %value) alwaysinline {{
 start:
-  %first = load atomic {kind}, {pointer} %p syncscope(\"device\") seq_cst, align {align}
+  %first = load atomic {kind}, {pointer} %p syncscope(\"{scope}\") {read}, align {align}
   br label %try
 try:
   %seen = phi {kind} [ %first, %start ], [ %now, %try ]
   %and = and {kind} %seen, %value
   %new = xor {kind} %and, -1
-  %pair = cmpxchg {pointer} %p, {kind} %seen, {kind} %new syncscope(\"device\") seq_cst seq_cst, align {align}
+  %pair = cmpxchg {pointer} %p, {kind} %seen, {kind} %new syncscope(\"{scope}\") {order} {read}, align {align}
   %now = extractvalue {{ {kind}, i1 }} %pair, 0
   %done = extractvalue {{ {kind}, i1 }} %pair, 1
   br i1 %done, label %exit, label %try
@@ -184,7 +213,7 @@ exit:
 /// The new value of an operation that reads, changes and writes: `%new` from `%old` and `%value`.
 fn compute(operation: &str, kind: &str) -> Option<String> {
     Some(match operation {
-        "xchg" => format!("  %new = or {kind} %value, 0\n"),
+        "xchg" | "store" => format!("  %new = or {kind} %value, 0\n"),
         "add" | "sub" | "and" | "or" | "xor" => {
             format!("  %new = {operation} {kind} %old, %value\n")
         }
@@ -220,12 +249,24 @@ fn private(operation: &str, kind: &str, rest: &str) -> Option<String> {
              %r0 = insertvalue {{ {kind}, i1 }} poison, {kind} %old, 0\n  \
              %r1 = insertvalue {{ {kind}, i1 }} %r0, i1 %equal, 1\n  ret {{ {kind}, i1 }} %r1\n}}\n"
         ),
-        _ => format!(
-            "define internal {kind} @__crosscut_narrow.{rest}(ptr %p, {kind} %value) alwaysinline {{\n\
-             {load}{}  store {kind} %new, ptr %p\n  ret {kind} %old\n}}\n",
-            compute(operation, kind)?
-        ),
+        _ => {
+            let (returned, end) = returned(operation, kind);
+            format!(
+                "define internal {returned} @__crosscut_narrow.{rest}(ptr %p, {kind} %value) alwaysinline {{\n\
+                 {load}{}  store {kind} %new, ptr %p\n{end}}}\n",
+                compute(operation, kind)?
+            )
+        }
     })
+}
+
+/// What the function of an operation returns, and how it ends: with what was there before. A store returns nothing,
+/// so that as many as there are need no names.
+fn returned<'a>(operation: &str, kind: &'a str) -> (&'a str, String) {
+    match operation {
+        "store" => ("void", "  ret void\n".to_owned()),
+        _ => (kind, format!("  ret {kind} %old\n")),
+    }
 }
 
 #[cfg(test)]
@@ -234,18 +275,45 @@ mod tests {
 
     #[test]
     fn a_nand_of_a_word_is_an_exchange() {
-        assert!(definition("nand.i64.1").unwrap().contains("cmpxchg"));
-        assert_eq!(definition("add.i64.1"), None);
+        assert!(definition("nand.i64.1.device.monotonic").unwrap().contains("cmpxchg"));
+        assert_eq!(definition("add.i64.1.device.monotonic"), None);
     }
 
     #[test]
     fn a_byte_of_the_items_own_is_changed_in_place() {
         assert_eq!(
-            definition("xor.i8.0").unwrap(),
-            "define internal i8 @__crosscut_narrow.xor.i8.0(ptr %p, i8 %value) alwaysinline {\n  \
+            definition("xor.i8.0.device.monotonic").unwrap(),
+            "define internal i8 @__crosscut_narrow.xor.i8.0.device.monotonic(ptr %p, i8 %value) alwaysinline {\n  \
              %old = load i8, ptr %p\n  %new = xor i8 %old, %value\n  store i8 %new, ptr %p\n  \
              ret i8 %old\n}\n"
         );
-        assert!(definition("add.i8.1").unwrap().contains("cmpxchg ptr addrspace(1)"));
+        let shared = definition("add.i8.1.device.monotonic").unwrap();
+        assert!(shared.contains("cmpxchg ptr addrspace(1)"));
+    }
+
+    #[test]
+    fn an_exchange_reaches_as_far_and_orders_as_much_as_it_is_told() {
+        let named = |line: &str| {
+            let call = call(&Instruction::parse(line).unwrap()).unwrap();
+            let name = call.split_once("narrow.").unwrap().1.split_once('(').unwrap().0.to_owned();
+            (definition(&name).unwrap(), name)
+        };
+        let (text, name) = named(
+            "  %a = atomicrmw add ptr addrspace(1) %p, i8 1 syncscope(\"system\") acq_rel, align 1",
+        );
+        assert_eq!(name, "add.i8.1.system.acq_rel");
+        assert!(text.contains("i32 %next syncscope(\"system\") acq_rel acquire"), "{text}");
+        let (text, name) = named(
+            "  %b = cmpxchg ptr addrspace(3) %p, i16 1, i16 2 syncscope(\"workgroup\") release acquire, align 2",
+        );
+        assert_eq!(name, "cmpxchg.i16.3.workgroup.acq_rel");
+        assert!(text.contains("%word syncscope(\"device\") acquire"), "not only the group: {text}");
+        let (text, _) = named(
+            "  %c = atomicrmw nand ptr addrspace(1) %p, i32 1 syncscope(\"workgroup\") monotonic, align 4",
+        );
+        assert!(text.contains("syncscope(\"workgroup\") monotonic monotonic"), "{text}");
+        let (text, name) = named("  store atomic i8 1, ptr addrspace(1) %p release, align 1");
+        assert_eq!(name, "store.i8.1.device.release");
+        assert!(text.contains("%word syncscope(\"device\") monotonic"), "{text}");
     }
 }
