@@ -2,12 +2,14 @@
 //!
 //! - `edges`: which crate may depend on which.
 //! - `documents`: what `ARCHITECTURE.md` and the folders' `README.md` must hold.
+//! - `examples`: every public function of the Rust API is in an example.
 //! - `sources`: length of files, exceptions without reasons, paths of one machine.
 //!
 //! Each check returns its faults, so that one run shows all of them.
 
 mod documents;
 mod edges;
+mod examples;
 mod sources;
 pub(crate) mod workspace;
 
@@ -31,6 +33,7 @@ fn faults() -> Result<Vec<String>> {
     faults.extend(edges::check_tree()?);
     faults.extend(documents::check(&workspace)?);
     faults.extend(sources::check(&files));
+    faults.extend(examples::check(&files));
     Ok(faults)
 }
 

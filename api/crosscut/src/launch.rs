@@ -143,6 +143,17 @@ impl<'q> Launch<'q> {
 
     /// [`Queue::parallel_for`], with these options.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::builder().out_of_order().build()?;
+    /// let mut x = queue.zeroed::<u32>(3)?;
+    /// let first = queue.single_task((), |()| ())?;
+    /// queue.launch().after(&first).parallel_for(3, &mut x, |i, x| *x = i as u32)?;
+    /// assert_eq!(queue.download(&x)?, [0, 1, 2]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As there, or what it waits for failed.
     pub fn parallel_for<R, A, F>(self, range: R, arguments: A, kernel: F) -> Result<Event>

@@ -105,6 +105,21 @@ impl fmt::Debug for Program {
 }
 
 /// A program about to be built: see [`Program::spirv`].
+///
+/// ```
+/// use crosscut::{CodeForm, Program};
+///
+/// let module = std::fs::read("src/program/multiply_add.spv").expect("the file is there");
+/// for device in crosscut::devices()? {
+///     if device.info().code_forms.contains(&CodeForm::Spirv64) {
+///         let context = device.default_context()?;
+///         Program::spirv(context, &module).with(0, 3u32).build()?;
+///         let error = Program::spirv(context, &module).with(9, 3u32).build().expect_err("no such one");
+///         assert!(error.message().contains("no specialization constant 9"));
+///     }
+/// }
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[must_use = "nothing is built before `build`"]
 #[derive(Debug)]
 pub struct ProgramBuilder<'a> {
@@ -173,6 +188,26 @@ impl Launch<'_> {
     /// dimension of `range` is dimension 0: the fastest.
     ///
     /// Arguments are those of [`ProgramArg`], in a tuple if there are several.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use crosscut::{CodeForm, Program};
+    ///
+    /// let module = std::fs::read("src/program/multiply_add.spv").expect("the file is there");
+    /// for device in crosscut::devices()? {
+    ///     if device.info().code_forms.contains(&CodeForm::Spirv64) {
+    ///         let queue = Queue::on(&device)?;
+    ///         let kernel = Program::from_spirv(queue.context(), &module)?.kernel("multiply_add")?;
+    ///         let (x, mut y) = (queue.upload(&[5u32])?, queue.zeroed::<u32>(1)?);
+    ///         // SAFETY: it reads x[0] and writes y[0].
+    ///         unsafe { queue.launch().run(&kernel, 1, (&x, &mut y)) }?;
+    ///         // SAFETY: nothing runs.
+    ///         let error = unsafe { queue.launch().run(&kernel, 1, &x) }.expect_err("it takes two");
+    ///         assert_eq!(queue.download(&y)?, [10]);
+    ///     }
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The arguments are not those that the kernel takes, something is of another context, the range is

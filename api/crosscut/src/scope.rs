@@ -121,6 +121,22 @@ impl Drop for End<'_> {
 }
 
 /// A copy of a scope about to be started, made by [`CopyScope::after`].
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::builder().out_of_order().build()?;
+/// let (one, other) = (queue.single_task((), |()| ())?, queue.single_task((), |()| ())?);
+/// let (input, mut output) = ([1u8, 2], [0; 2]);
+/// let mut x = queue.zeroed::<u8>(2)?;
+/// queue.scope(|s| {
+///     s.after(&one).after(&other).upload(&mut x, &input)?;
+///     s.after(&other).download(&x, &mut output)?;
+///     Ok(())
+/// })?;
+/// assert_eq!(output, [1, 2]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 #[must_use = "nothing is copied before `upload` or `download`"]
 pub struct ScopedCopy<'scope, 'env: 'scope> {
     scope: &'scope CopyScope<'scope, 'env>,

@@ -105,6 +105,17 @@ impl<'a, T: DeviceData> BufferSlice<'a, T> {
 
     /// Parts of `size` elements: see [`Buffer::chunks`].
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let x = queue.upload(&[0u32, 1, 2, 3, 4])?;
+    /// let mut sums = queue.zeroed::<u32>(2)?;
+    /// queue.for_each(&mut sums, x.slice(1..)?.chunks(2)?, |_, sum, pair| *sum = pair.iter().sum())?;
+    /// assert_eq!(queue.download(&sums)?, [3, 7]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The size is zero.
     pub fn chunks(&self, size: usize) -> Result<Chunks<'a, T>> {
@@ -163,6 +174,17 @@ impl<'a, T: DeviceData> BufferSliceMut<'a, T> {
     }
 
     /// Parts of `size` elements, to be written: see [`Buffer::chunks_mut`].
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut x = queue.upload(&[0u32, 1, 2, 3, 4])?;
+    /// let mut part = x.slice_mut(1..)?;
+    /// queue.parallel_for(2, part.chunks_mut(2)?, |_, pair| pair.swap(0, 1))?;
+    /// assert_eq!(queue.download(&x)?, [0, 2, 1, 4, 3]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The size is zero.

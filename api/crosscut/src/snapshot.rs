@@ -102,6 +102,22 @@ impl Queue {
     }
 }
 
+/// Snapshots, with options.
+///
+/// ```
+/// use crosscut::Named;
+/// use crosscut::prelude::*;
+/// static STEP: DeviceGlobal<u32> = DeviceGlobal::new(7);
+/// const STATE: &[Named] = &[("step", &STEP)];
+///
+/// let (one, other) = (Queue::new()?, Queue::new()?);
+/// let event = one.single_task((), |()| ())?;
+/// let saved = other.launch().after(&event).snapshot(STATE)?;
+/// other.write(&STEP, &8)?;
+/// other.launch().after(&event).restore(STATE, &saved)?;
+/// assert_eq!(other.read(&STEP)?, 7);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 impl Launch<'_> {
     /// [`Queue::snapshot`], with these options: with a bundle, of the bundle's values of symbols.
     ///
@@ -165,6 +181,17 @@ pub fn broadcast<T: DeviceData, P: Properties<Access: HostWritable>>(
 }
 
 /// The values of a device global on the devices of all queues, in their order.
+///
+/// ```
+/// use crosscut::prelude::*;
+/// static LIMIT: DeviceGlobal<u32> = DeviceGlobal::new(5);
+///
+/// let device = crosscut::default_device()?;
+/// let queues = [Queue::on(&device)?, Queue::in_context(&device.create_context()?)?];
+/// queues[1].write(&LIMIT, &6)?;
+/// assert_eq!(crosscut::gather(&queues, &LIMIT)?, [5, 6]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 ///
 /// # Errors
 /// A kernel panicked, or a driver refuses.

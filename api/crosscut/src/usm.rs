@@ -115,6 +115,17 @@ impl Queue {
 
     /// `len` zeros in memory that moves to where it is used.
     ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut x = queue.alloc_shared::<u32>(2)?;
+    /// x.write()?[0] = 7;
+    /// queue.for_each(&mut x, (), |i, x, ()| *x += i as u32)?;
+    /// assert_eq!(x.read()?[..], [7, 1]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`alloc_device`](Self::alloc_device).
     pub fn alloc_shared<T: DeviceData>(&self, len: usize) -> Result<Usm<T, Shared>> {
@@ -174,6 +185,18 @@ impl<T: DeviceData, K: Kind> Usm<T, K> {
     }
 
     /// Parts of `size` elements: see [`Buffer::chunks`](crate::Buffer::chunks).
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut x = queue.alloc_shared::<u32>(4)?;
+    /// queue.parallel_for(2, x.chunks_mut(2)?, |i, pair| pair.fill(i as u32))?;
+    /// let mut sums = queue.zeroed::<u32>(2)?;
+    /// queue.for_each(&mut sums, x.chunks(2)?, |_, sum, pair| *sum = pair.iter().sum())?;
+    /// assert_eq!(queue.download(&sums)?, [0, 2]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The size is zero.

@@ -40,6 +40,18 @@ pub struct WorkGroup<'a, 'k, I>(&'a NdItem<'k, I>);
 
 impl<'k, I: Index> NdItem<'k, I> {
     /// Its work-group.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut firsts = queue.zeroed::<u32>(6)?;
+    /// queue.parallel_for(NdRange::new(6, 3), &mut firsts, |item, first| {
+    ///     *first = item.work_group().broadcast(item.global() as u32, 0);
+    /// })?;
+    /// assert_eq!(queue.download(&firsts)?, [0, 0, 0, 3, 3, 3]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[must_use]
     pub fn work_group(&self) -> WorkGroup<'_, 'k, I> {

@@ -8,7 +8,7 @@
 //! - `HalfMath`, with the feature `half`: mathematics of 16-bit floating-point numbers.
 //! - [`NdItem`] and [`Tile`]: an item of a work-group, and memory that its items share.
 //! - [`WorkGroup`] and [`SubGroup`]: what items compute together.
-//! - [`print`]: lines that kernels print.
+//! - [`mod@print`]: lines that kernels print.
 //! - [`in_scope`]: who must see atomics and fences.
 //! - [`DeviceGlobal`]: a static with one instance per device and context.
 //! - [`Symbol`]: a value of the host and one of each device.

@@ -95,6 +95,20 @@ impl<T> DevicePtr<T> {
 impl<T: DeviceData, P: Properties> DeviceGlobal<T, P> {
     /// Where this kernel's device and context have the global, for a later kernel.
     ///
+    /// ```
+    /// use crosscut::DevicePtr;
+    /// use crosscut::prelude::*;
+    ///
+    /// static TABLE: DeviceGlobal<[u32; 2]> = DeviceGlobal::zeroed();
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut places = queue.upload(&[DevicePtr::<[u32; 2]>::null(); 2])?;
+    /// queue.for_each(&mut places, (), |_, place, ()| *place = TABLE.device_ptr())?;
+    /// let places = queue.download(&places)?;
+    /// assert!(places[0] == places[1] && !places[0].is_null());
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// Outside a kernel.
     #[inline(always)]

@@ -47,6 +47,18 @@ pub struct SubGroup<'a, 'k, I>(&'a NdItem<'k, I>);
 
 impl<'k, I: Index> NdItem<'k, I> {
     /// Its sub-group. If one item of a work-group asks for it, all must.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut sizes = queue.zeroed::<u32>(16)?;
+    /// queue.parallel_for(NdRange::new(16, 16), &mut sizes, |item, size| {
+    ///     *size = item.sub_group().size() as u32;
+    /// })?;
+    /// assert!(queue.download(&sizes)?.iter().all(|size| (1..=16).contains(size)));
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[inline(always)]
     #[must_use]
     #[track_caller]

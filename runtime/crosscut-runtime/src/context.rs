@@ -135,6 +135,12 @@ impl Context {
     }
 
     /// All of its devices, in the order in which it was asked for them.
+    ///
+    /// ```
+    /// let device = crosscut::default_device()?;
+    /// assert_eq!(device.create_context()?.devices(), [device.clone()]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
     #[must_use]
     pub fn devices(&self) -> &[Device] {
         &self.space.devices

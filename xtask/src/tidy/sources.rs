@@ -17,8 +17,8 @@ const MACHINE_FOLDERS: &[&str] =
 /// A text file of the repository.
 pub(super) struct File {
     /// From the root, with `/`.
-    path: String,
-    text: String,
+    pub(super) path: String,
+    pub(super) text: String,
 }
 
 /// All text files, in order, without what cargo, git and set-up make.
