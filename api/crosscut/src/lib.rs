@@ -130,7 +130,8 @@ pub use kernel::{
 pub use launch::Launch;
 pub use part::{BufferPart, BufferPartMut, DeviceRows, DeviceRowsMut, Rows, RowsMut};
 pub use program::{
-    ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, SpecNumber,
+    ByValue, Program, ProgramArg, ProgramArgs, ProgramBuilder, ProgramKernel, ProgramParameter,
+    SpecNumber,
 };
 pub use queue::Queue;
 pub use reduction::{Number, Operator, Reduction};

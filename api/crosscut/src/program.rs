@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod memory;
+mod parameter;
+
 use crosscut_device::{DeviceCopy, DeviceData};
 use crosscut_runtime::{
-    Access, Extent, SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind,
+    Extent, SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind,
 };
 
 use crate::kernel::Range;
-use crate::{Buffer, Context, Error, Event, Launch, Local, Result};
+pub use parameter::ProgramParameter;
+
+use crate::{Context, Error, Event, Launch, Local, Result};
 
 /// A program from SPIR-V that some other compiler made, built for one context.
 ///
@@ -175,6 +180,25 @@ impl ProgramKernel {
     pub fn arguments(&self) -> usize {
         self.0.arguments()
     }
+
+    /// What it takes, in order, as far as the module tells.
+    ///
+    /// ```no_run
+    /// use crosscut::{Program, Queue};
+    ///
+    /// let queue = Queue::new()?;
+    /// let module = std::fs::read("saxpy.spv").expect("the file is there");
+    /// let program = Program::from_spirv(queue.context(), &module)?;
+    /// for name in program.kernels() {
+    ///     let kernel = program.kernel(name)?;
+    ///     let takes: Vec<String> = kernel.parameters().map(|it| it.to_string()).collect();
+    ///     println!("{name}({})", takes.join(", "));
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    pub fn parameters(&self) -> impl ExactSizeIterator<Item = ProgramParameter> {
+        self.0.parameters().iter().map(ProgramParameter::of)
+    }
 }
 
 impl fmt::Debug for ProgramKernel {
@@ -238,13 +262,13 @@ impl Launch<'_> {
     }
 }
 
-/// What may be passed to a kernel of a [`Program`]: `&Buffer<T>` and `&mut Buffer<T>` for addresses of
-/// global memory, [`Local`] for those of work-group memory, numbers, and [`ByValue`] for vectors and
+/// What may be passed to a kernel of a [`Program`]: `&Buffer<T>` and `&mut Buffer<T>` of any shape, parts of
+/// them and [`Usm`](crate::Usm) for addresses of global memory, [`Local`] for those of work-group memory, numbers, and [`ByValue`] for vectors and
 /// structs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a SPIR-V kernel",
     label = "not an argument",
-    note = "pass `&buffer`, `&mut buffer`, `Local::new(n)`, a number, `ByValue(value)`, or a tuple of up to twelve of them"
+    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `Local::new(n)`, a number, `ByValue(value)`, or a tuple of up to twelve of them"
 )]
 pub trait ProgramArg {
     /// Adds what the runtime must know.
@@ -252,27 +276,6 @@ pub trait ProgramArg {
     fn argument<'a>(self) -> SpirvArgument<'a>
     where
         Self: 'a;
-}
-
-impl<T: DeviceData> ProgramArg for &Buffer<T> {
-    fn argument<'a>(self) -> SpirvArgument<'a>
-    where
-        Self: 'a,
-    {
-        // Through a shared reference only atomics are written.
-        let access = if T::ATOMIC_WIDTH == 0 { Access::Read } else { Access::Write };
-        SpirvArgument::Buffer { buffer: self.runtime(), access, element: size_of::<T>() }
-    }
-}
-
-impl<T: DeviceData> ProgramArg for &mut Buffer<T> {
-    fn argument<'a>(self) -> SpirvArgument<'a>
-    where
-        Self: 'a,
-    {
-        let element = size_of::<T>();
-        SpirvArgument::Buffer { buffer: self.runtime(), access: Access::Write, element }
-    }
 }
 
 impl<T: DeviceData> ProgramArg for Local<T> {
@@ -363,6 +366,22 @@ impl<A: ProgramArg> ProgramArgs for A {
         list.push(self.argument());
     }
 }
+
+macro_rules! sizes {
+    ($($number:ty)*) => {$(
+        impl ProgramArg for $number {
+            fn argument<'a>(self) -> SpirvArgument<'a>
+            where
+                Self: 'a,
+            {
+                let bytes = self.to_ne_bytes().into();
+                SpirvArgument::Value { bytes, kind: ValueKind::Integer }
+            }
+        }
+    )*};
+}
+
+sizes! { usize isize }
 
 macro_rules! tuples {
     ($($name:ident)*) => {

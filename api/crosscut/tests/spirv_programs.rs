@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use crosscut::prelude::*;
-use crosscut::{Backend, ByValue, CodeForm, DeviceCopy, ErrorKind, Program};
+use crosscut::{Backend, ByValue, CodeForm, DeviceCopy, ErrorKind, Program, ProgramParameter};
 
 fn is_required() -> bool {
     std::env::var_os("CROSSCUT_REQUIRE_OPENCL").is_some_and(|value| value == "1")
@@ -438,4 +438,56 @@ fn mutated_files_never_end_the_process() {
             fs::remove_file(last).unwrap();
         }
     }
+}
+
+#[test]
+fn kernels_by_name_take_parts_shapes_and_shared_memory() {
+    let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
+    let program = Program::from_spirv(queue.context(), module).unwrap();
+    let saxpy = program.kernel("saxpy").unwrap();
+    let x = queue.upload(&[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+    let mut y = queue.zeroed::<f32>(4).unwrap().shaped([2, 2]).unwrap();
+    let arguments = (10.0f32, x.slice(1..3).unwrap(), y.slice_mut(2..).unwrap());
+    // SAFETY: both parts have an element for each of the two items.
+    unsafe { queue.launch().run(&saxpy, 2, arguments) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [0.0, 0.0, 20.0, 30.0]);
+    // Two parts of one buffer are two arguments.
+    let mut z = queue.upload(&[1.0f32, 2.0, 0.0, 0.0, 5.0]).unwrap();
+    let (low, high) = z.split_at_mut(2).unwrap();
+    // SAFETY: as above.
+    unsafe { queue.launch().run(&saxpy, 2, (3.0f32, &low, high)) }.unwrap();
+    assert_eq!(queue.download(&z).unwrap(), [1.0, 2.0, 3.0, 6.0, 5.0]);
+    // SAFETY: one item per element.
+    unsafe { queue.launch().run(&saxpy, 4, (1.0f32, &x, &mut y)) }.unwrap();
+    assert_eq!(queue.download(&y).unwrap(), [1.0, 2.0, 23.0, 34.0]);
+
+    let mut shared = queue.alloc_shared::<f32>(4).unwrap();
+    // SAFETY: one item per element.
+    unsafe { queue.launch().run(&saxpy, 4, (1.0f32, &y, &mut shared)) }.unwrap();
+    assert_eq!(*shared.read().unwrap(), [1.0, 2.0, 23.0, 34.0]);
+    let mut out = queue.zeroed::<f32>(4).unwrap();
+    // SAFETY: one item per element.
+    unsafe { queue.launch().run(&saxpy, 4, (2.0f32, &shared, &mut out)) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap(), [2.0, 4.0, 46.0, 68.0]);
+
+    let (numbers, mut out) = (program.kernel("numbers").unwrap(), queue.zeroed::<i64>(9).unwrap());
+    let arguments = (&mut out, 0i8, 0u8, 0i16, 0u16, 0i32, 0u32, -7isize, 8usize, 0.0f32);
+    // SAFETY: it writes nine elements.
+    unsafe { queue.launch().run(&numbers, 1, arguments) }.unwrap();
+    assert_eq!(queue.download(&out).unwrap()[6..8], [-7, 8]);
+}
+
+#[test]
+fn kernels_by_name_tell_what_they_take() {
+    let (Some(queue), Some(module)) = (queue(), compiled()) else { return };
+    let program = Program::from_spirv(queue.context(), module).unwrap();
+    let of = |name| program.kernel(name).unwrap().parameters().collect::<Vec<_>>();
+    assert_eq!(of("saxpy")[0], ProgramParameter::Float { size: 4 });
+    assert!(matches!(of("saxpy")[2], ProgramParameter::Memory { constant: false, .. }));
+    assert_eq!(of("numbers")[9].to_string(), "a floating-point number of 4 bytes");
+    assert_eq!(of("numbers")[3], ProgramParameter::Integer { size: 2 });
+    assert_eq!(of("by_value")[1..], [16, 16].map(|size| ProgramParameter::Composite { size }));
+    assert!(matches!(of("table")[0], ProgramParameter::Memory { constant: true, .. }));
+    assert!(matches!(of("group_sums")[2], ProgramParameter::Local { .. }));
+    assert!(matches!(of("sampled")[0], ProgramParameter::Other(_)));
 }

@@ -97,7 +97,9 @@ pub use region::Region;
 pub use registry::{__crosscut_register, __crosscut_unregister};
 pub use snapshot::{GlobalLayout, Snapshot};
 pub use specialization::{Setting, Specialization};
-pub use spirv_program::{SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind};
+pub use spirv_program::{
+    KernelParameter, SpirvArgument, SpirvConstant, SpirvKernel, SpirvProgram, ValueKind,
+};
 #[doc(hidden)]
 pub use trace::traced_to;
 pub use usm::{UsmKind, UsmPointer};

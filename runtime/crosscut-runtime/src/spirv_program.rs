@@ -10,18 +10,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, Argument, CodeForm, Extent};
 use crosscut_image::Target;
-use crosscut_image::spirv::{self, KernelInterface, KernelParameter};
+use crosscut_image::spirv::{self, KernelInterface};
 
-pub use crosscut_image::spirv::ValueKind;
+pub use crosscut_image::spirv::{KernelParameter, ValueKind};
 
 use crate::command::{Access, Outcome};
 use crate::context::Context;
+use crate::detour::Place;
 use crate::device::Device;
 use crate::event::Event;
 use crate::groups;
 use crate::launch::{Binding, Source, check_size};
-use crate::memory::{Allocation, Buffer};
+use crate::memory::Allocation;
 use crate::queue::Queue;
+use crate::region::Region;
 use crate::{Error, ErrorKind, requirement};
 
 /// A program built from SPIR-V, for the devices of one context. Copies are the same program.
@@ -60,8 +62,8 @@ pub struct SpirvConstant {
 pub enum SpirvArgument<'a> {
     /// Memory.
     Buffer {
-        /// The buffer.
-        buffer: &'a Buffer,
+        /// Where it is.
+        region: Region<'a>,
         /// What the kernel does with it.
         access: Access,
         /// The bytes of one element.
@@ -236,6 +238,12 @@ impl SpirvKernel {
         self.0.interface.parameters.len()
     }
 
+    /// What it takes, in order.
+    #[must_use]
+    pub fn parameters(&self) -> &[KernelParameter] {
+        &self.0.interface.parameters
+    }
+
     fn check(&self, arguments: &[SpirvArgument<'_>]) -> Result<(), Error> {
         let (name, parameters) = (self.name(), &self.0.interface.parameters);
         let takes = || {
@@ -327,18 +335,35 @@ fn given(argument: &SpirvArgument<'_>) -> String {
     }
 }
 
-/// The work-group memory among the arguments, as launches of this program's kernels describe it.
-fn local_bindings(arguments: &[SpirvArgument<'_>]) -> Vec<Binding<'static>> {
-    let local = |argument: &SpirvArgument<'_>| match *argument {
-        SpirvArgument::Local { size, element, align } => Some(Binding {
-            source: Source::Local { size },
-            access: Access::Write,
-            length: size.checked_div(element).unwrap_or(0),
-            align,
-        }),
-        _ => None,
+/// The largest type of a kernel is aligned to this: nobody says what the kernel's own are.
+const ALIGN: usize = 128;
+
+/// The arguments, as launches of this program's kernels describe them.
+fn bindings<'a>(arguments: &[SpirvArgument<'a>]) -> Vec<Binding<'a>> {
+    let binding = |argument: &SpirvArgument<'a>| match *argument {
+        SpirvArgument::Local { size, element, align } => {
+            let length = size.checked_div(element).unwrap_or(0);
+            Binding { source: Source::Local { size }, access: Access::Write, length, align }
+        }
+        SpirvArgument::Buffer { region, access, element } => {
+            let length = region.size().checked_div(element).unwrap_or(0);
+            Binding { source: Source::Buffer(region), access, length, align: ALIGN }
+        }
+        SpirvArgument::Value { .. } => {
+            Binding { source: Source::Nothing, access: Access::Read, length: 0, align: 1 }
+        }
     };
-    arguments.iter().filter_map(local).collect()
+    arguments.iter().map(binding).collect()
+}
+
+/// Whether both have bytes in common, of which one writes some.
+fn conflict(one: &Binding<'_>, other: &Binding<'_>) -> bool {
+    match (&one.source, &other.source) {
+        (Source::Buffer(this), Source::Buffer(that)) => {
+            [one.access, other.access].contains(&Access::Write) && this.overlaps(that)
+        }
+        _ => false,
+    }
 }
 
 impl Queue {
@@ -363,43 +388,52 @@ impl Queue {
         context.owns(&kernel.0.context, "the kernel")?;
         check_size(extent.size)?;
         kernel.check(arguments)?;
-        groups::check(context.device(), &extent, &local_bindings(arguments))?;
+        let bindings = bindings(arguments);
+        groups::check(context.device(), &extent, &bindings)?;
         let built = &*kernel.0.kernels[context.index()];
         groups::check_kernel(built, kernel.name(), &extent)?;
-        let mut uses: Vec<(&Arc<Allocation>, Access)> = Vec::new();
-        let mut passed = Vec::with_capacity(arguments.len());
-        for argument in arguments {
-            passed.push(match argument {
-                SpirvArgument::Value { bytes, .. } => Argument::Value(bytes),
-                SpirvArgument::Local { size, .. } => {
-                    // There is always an address, so at least one byte.
-                    Argument::Local(NonZeroUsize::new(*size).unwrap_or(NonZeroUsize::MIN))
-                }
-                SpirvArgument::Buffer { buffer, access, .. } => {
-                    context.owns(buffer.context(), "a buffer among the arguments")?;
-                    let Some(allocation) = buffer.allocation() else {
-                        let spare = context.spare()?;
-                        passed.push(Argument::Memory { memory: spare.memory(), offset: 0 });
-                        continue;
-                    };
-                    let twice = uses.iter().any(|(other, of_other)| {
-                        let written = [*access, *of_other].contains(&Access::Write);
-                        written && Arc::ptr_eq(other, allocation)
-                    });
-                    if twice {
-                        return Err(Error::invalid(
-                            "the same memory is there twice among the arguments, and is written",
-                            "pass it once",
-                        ));
-                    }
-                    uses.push((allocation, *access));
-                    Argument::Memory { memory: allocation.memory(), offset: 0 }
-                }
-            });
+        let mut places = Vec::with_capacity(bindings.len());
+        for (at, binding) in bindings.iter().enumerate() {
+            let Source::Buffer(region) = &binding.source else {
+                places.push(None);
+                continue;
+            };
+            context.owns(region.buffer().context(), "a buffer among the arguments")?;
+            if bindings[..at].iter().any(|before| conflict(before, binding)) {
+                return Err(Error::invalid(
+                    "the same memory is there twice among the arguments, and is written",
+                    "pass it once",
+                ));
+            }
+            places.push(region.bytes().map(|bytes| Place {
+                allocation: Arc::clone(bytes.allocation),
+                offset: bytes.offset,
+            }));
         }
         if extent.size.contains(&0) {
             return self.nothing_after(after);
         }
+        let detours = self.make_detours(&bindings, &mut places)?;
+        let mut uses: Vec<(&Arc<Allocation>, Access)> = Vec::new();
+        let mut passed = Vec::with_capacity(arguments.len());
+        for ((argument, binding), place) in arguments.iter().zip(&bindings).zip(&places) {
+            passed.push(match (argument, place) {
+                (SpirvArgument::Value { bytes, .. }, _) => Argument::Value(bytes),
+                (_, Some(Place { allocation, offset })) => {
+                    uses.push((allocation, binding.access));
+                    Argument::Memory { memory: allocation.memory(), offset: *offset }
+                }
+                (SpirvArgument::Local { size, .. }, None) => {
+                    // There is always an address, so at least one byte.
+                    Argument::Local(NonZeroUsize::new(*size).unwrap_or(NonZeroUsize::MIN))
+                }
+                (SpirvArgument::Buffer { .. }, None) => {
+                    Argument::Memory { memory: context.spare()?.memory(), offset: 0 }
+                }
+            });
+        }
+        // What is written comes last, so that an allocation with several parts is noted as written.
+        uses.sort_by_key(|(_, access)| *access == Access::Write);
         let after = self.dependencies(after)?;
         let command = self.submit(&uses, after, Outcome::Settled, |after| {
             // SAFETY: number and sizes of the arguments were checked against the kernel's parameters.
@@ -408,7 +442,9 @@ impl Queue {
             unsafe { self.adapter.launch(built, extent, &passed, after) }
         });
         let failed = |error| Error::driver(format!("launching kernel `{}`", kernel.name()), error);
-        command.map(Event::of).map_err(failed)
+        let command = command.map_err(failed)?;
+        self.return_from_detours(detours, &command)?;
+        Ok(Event::of(command))
     }
 }
 

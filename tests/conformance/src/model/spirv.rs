@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crosscut_runtime::{
-    Access, Bundle, ErrorKind, Event, Extent, Queue, Specialization, SpirvArgument, SpirvConstant,
-    SpirvKernel, SpirvProgram, ValueKind,
+    Access, Bundle, ErrorKind, Event, Extent, Queue, Region, Specialization, SpirvArgument,
+    SpirvConstant, SpirvKernel, SpirvProgram, ValueKind,
 };
 
 use super::program::{COUNT, Run, STORE};
@@ -16,6 +16,8 @@ use crate::{Behaviour, ensure, kernels};
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
     where_programs_are_built("a program from SPIR-V tells its kernels", names),
     where_programs_are_built("a kernel from SPIR-V runs with its arguments", runs),
+    where_programs_are_built("a kernel from SPIR-V writes its part, wherever that begins", part),
+    where_programs_are_built("parts that overlap are refused where one is written", parts_overlap),
     where_programs_are_built("a kernel of another name is refused", other_name),
     where_programs_are_built("a wrong number of arguments is refused", other_number),
     where_programs_are_built("arguments of other kinds and sizes are refused", other_kinds),
@@ -64,11 +66,46 @@ fn runs(stage: &Stage) -> Outcome {
     let kernel = build(stage)?.kernel("store_value")?;
     let buffer = stage.buffer(80)?;
     for number in [3_u64, u64::MAX] {
-        let to = SpirvArgument::Buffer { buffer: &buffer, access: Access::Write, element: 8 };
+        let to =
+            SpirvArgument::Buffer { region: (&buffer).into(), access: Access::Write, element: 8 };
         let arguments = [to, value(&number.to_ne_bytes(), ValueKind::Integer)];
         launch(&stage.queue, &kernel, &arguments)?;
         ensure!(stage.bytes(&buffer)? == number.to_ne_bytes().repeat(10), "{number} is lost");
     }
+    Ok(())
+}
+
+fn part(stage: &Stage) -> Outcome {
+    let kernel = build(stage)?.kernel("store_value")?;
+    let number = 5_u64.to_ne_bytes();
+    for start in [0, 8, 24, 128, 200] {
+        let buffer = stage.holding(&[1; 400])?;
+        let region = Region::new(&buffer, start..start + 80)?;
+        let to = SpirvArgument::Buffer { region, access: Access::Write, element: 8 };
+        launch(&stage.queue, &kernel, &[to, value(&number, ValueKind::Integer)])?;
+        let found = stage.bytes(&buffer)?;
+        ensure!(found[start..start + 80] == number.repeat(10), "at {start}: {found:?}");
+        let around = found[..start].iter().chain(&found[start + 80..]).all(|byte| *byte == 1);
+        ensure!(around, "a neighbour at {start} changed: {found:?}");
+    }
+    Ok(())
+}
+
+fn parts_overlap(stage: &Stage) -> Outcome {
+    let kernel = build(stage)?.kernel("copy")?;
+    let bytes: Vec<u8> = (0..240).collect();
+    let buffer = stage.holding(&bytes)?;
+    let part = |start, access| -> Result<SpirvArgument<'_>, Failure> {
+        let region = Region::new(&buffer, start..start + 80)?;
+        Ok(SpirvArgument::Buffer { region, access, element: 8 })
+    };
+    for start in [8, 80, 152] {
+        let arguments = [part(80, Access::Write)?, part(start, Access::Read)?];
+        refused(launch(&stage.queue, &kernel, &arguments), ErrorKind::Invalid)?;
+    }
+    launch(&stage.queue, &kernel, &[part(160, Access::Write)?, part(0, Access::Read)?])?;
+    let found = stage.bytes(&buffer)?;
+    ensure!(found[..160] == bytes[..160] && found[160..200] == bytes[..40], "{found:?}");
     Ok(())
 }
 
@@ -91,14 +128,18 @@ fn other_number(stage: &Stage) -> Outcome {
 fn other_kinds(stage: &Stage) -> Outcome {
     let kernel = build(stage)?.kernel("store_value")?;
     let buffer = stage.holding(&[1; 80])?;
-    let to = || SpirvArgument::Buffer { buffer: &buffer, access: Access::Write, element: 8 };
+    let to =
+        || SpirvArgument::Buffer { region: (&buffer).into(), access: Access::Write, element: 8 };
     let number = || value(&[0; 8], ValueKind::Integer);
     let wrong = [
         [number(), number()],
         [to(), to()],
         [to(), value(&[0; 4], ValueKind::Integer)],
         [to(), value(&[0; 8], ValueKind::Float)],
-        [SpirvArgument::Buffer { buffer: &buffer, access: Access::Write, element: 4 }, number()],
+        [
+            SpirvArgument::Buffer { region: (&buffer).into(), access: Access::Write, element: 4 },
+            number(),
+        ],
         [SpirvArgument::Local { size: 80, element: 8, align: 8 }, number()],
     ];
     for arguments in &wrong {

@@ -293,7 +293,8 @@ fn spirv(stage: &Stage) -> Outcome {
     let buffer = Buffer::allocate(&context, 80, 8)?;
     let extent = Extent { dimensions: 1, size: [10, 1, 1], group: None };
     for (number, queue) in (1_u64..).zip(&queues(&context)?) {
-        let to = SpirvArgument::Buffer { buffer: &buffer, access: Access::Write, element: 8 };
+        let to =
+            SpirvArgument::Buffer { region: (&buffer).into(), access: Access::Write, element: 8 };
         let bytes = number.to_ne_bytes();
         let value = SpirvArgument::Value { bytes: bytes.into(), kind: ValueKind::Integer };
         // SAFETY: the buffer has room for ten items of the kernel.
