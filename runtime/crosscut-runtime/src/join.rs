@@ -68,6 +68,20 @@ impl Context {
 
     /// The same context, for queues on this one of its devices.
     ///
+    /// ```
+    /// use crosscut::Context;
+    /// use crosscut::prelude::*;
+    ///
+    /// let device = crosscut::default_device()?;
+    /// let context = Context::new(&[device])?;
+    /// for device in context.devices() {
+    ///     let there = context.on(device)?;
+    ///     assert_eq!((there.device(), &there), (device, &context));
+    ///     Queue::in_context(&there)?.single_task((), |()| ())?.wait()?;
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// It is none of them.
     pub fn on(&self, device: &Device) -> Result<Self, Error> {
