@@ -124,12 +124,36 @@ impl<'a, T: DeviceData> RowsMut<'a, T> {
 }
 
 /// A rectangle or box of a buffer, to be copied: made by [`Buffer::part`].
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let cube = queue.upload(&[1u8, 2, 3, 4, 5, 6, 7, 8])?.shaped([2, 2, 2])?;
+/// let side = cube.part([0..2, 1..2, 0..2])?;
+/// assert_eq!((side.extents(), side.len(), side.is_empty()), ([2, 1, 2], 4, false));
+/// assert_eq!(queue.download(&side)?, [3, 4, 7, 8]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct BufferPart<'a, T, const D: usize> {
     rows: Rows<'a, T>,
     extents: [usize; D],
 }
 
 /// A rectangle or box of a buffer, to be copied to and filled: made by [`Buffer::part_mut`].
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut image = queue.zeroed::<u8>(6)?.shaped([2, 3])?;
+/// let mut column = image.part_mut([0..2, 1..2])?;
+/// assert_eq!((column.extents(), column.len(), column.is_empty()), ([2, 1], 2, false));
+/// queue.upload_into(&mut column, &[7, 8])?;
+/// assert_eq!(queue.download(&column)?, [7, 8]);
+/// assert_eq!(queue.download(&image)?, [0, 7, 0, 0, 8, 0]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 pub struct BufferPartMut<'a, T, const D: usize> {
     rows: RowsMut<'a, T>,
     extents: [usize; D],
