@@ -75,9 +75,12 @@ impl<'a, T: DeviceData> Rows<'a, T> {
         let [planes, rows, columns] = extents;
         let [_, height, width] = shape;
         let size = size_of::<T>();
-        // A range without elements may begin behind the last one.
-        let empty = extents.contains(&0);
-        let [z, y, x] = ranges.map(|range| if empty { 0 } else { range.start });
+        if extents.contains(&0) {
+            // It may begin behind the last element, and the shape's product need not fit.
+            let block = Block::new(region.part(0, 0)?, 0, [0, 0], [0, 0])?;
+            return Ok(Self { block, len: 0, extents: Some(extents), elements: PhantomData });
+        }
+        let [z, y, x] = ranges.map(|range| range.start);
         let start = ((z * height + y) * width + x) * size;
         let region = region.part(start, region.size().saturating_sub(start))?;
         let block = Block::new(

@@ -135,3 +135,11 @@ fn rectangles_of_atomics_are_plain_values_for_the_host() -> Result<()> {
     assert_eq!(queue.download(&counts.part([0..2, 1..3])?)?, [1, 2, 11, 12]);
     Ok(())
 }
+
+#[test]
+fn empty_parts_of_shapes_without_elements_are_empty() -> Result<()> {
+    let queue = Queue::new()?;
+    let x = queue.zeroed::<u32>(0)?.shaped([0, usize::MAX, 2])?;
+    assert_eq!(queue.download(&x.part([0..0, 0..usize::MAX, 0..2])?)?, [0u32; 0]);
+    Ok(())
+}

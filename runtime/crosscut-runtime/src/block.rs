@@ -300,9 +300,11 @@ impl Queue {
         }
         let own = |block: Block<'_>| block.region.buffer().context() == self.context();
         if own(source) != own(target) {
-            // SAFETY: passed on.
-            unsafe { self.copy_block_across(target, source, atomic_width, after) }?;
-            return Ok(Event::nothing());
+            self.take_turn(after)?;
+            return self.timed(|| {
+                // SAFETY: passed on.
+                unsafe { self.copy_block_across(target, source, atomic_width) }
+            });
         }
         let (mut to, mut from) = (target.cursor(), source.cursor());
         let (mut done, mut events) = (0, Vec::new());
@@ -325,9 +327,7 @@ impl Queue {
         target: Block<'_>,
         source: Block<'_>,
         atomic_width: usize,
-        after: &[Event],
     ) -> Result<(), Error> {
-        self.take_turn(after)?;
         let (other, reader, writer);
         if source.region.buffer().context() == self.context() {
             other = Queue::new(target.region.buffer().context())?;

@@ -9,9 +9,11 @@ use crosscut_adapter_api::QueueOptions;
 use crate::context::Context;
 use crate::global::Globals;
 use crate::home::Home;
+use crate::host_task;
 use crate::program::{Loaded, targets};
 use crate::registry::{self, Found};
 use crate::specialization::Specialization;
+use crate::worker;
 use crate::{Error, ErrorKind};
 
 /// Kernels of this program, ready to be launched in one context, on all of its devices. Copies are the
@@ -34,6 +36,13 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if self.context.is_native() {
             self.members.iter().for_each(|member| member.symbols.retire());
+        } else if host_task::inside_any() {
+            // Memory waits for the commands that use it, which may be behind that task.
+            let (members, context) = (std::mem::take(&mut self.members), self.context.clone());
+            let _ = worker::run(Box::new(move || {
+                drop(members);
+                drop(context);
+            }));
         }
     }
 }

@@ -71,11 +71,12 @@ impl Command {
 
     /// For its event: blocks until it has completed, and tells of its panic, once.
     pub(crate) fn wait(&self) -> Result<(), Error> {
+        // First: somebody else may have found it complete, and left its lines.
+        let _delivery = Delivery;
         if self.is_settled() {
             return Ok(());
         }
         self.complete()?;
-        let _delivery = Delivery;
         let mut outcome = self.outcome();
         self.settled.store(true, Ordering::Release);
         match std::mem::replace(&mut *outcome, Outcome::Settled) {
@@ -87,11 +88,12 @@ impl Command {
 
     /// For whoever reads what it wrote: blocks until it has completed, and [tells](Self::tell).
     pub(crate) fn wait_and_tell(&self) -> Result<(), Error> {
+        // First: somebody else may have found it complete, and left its lines.
+        let _delivery = Delivery;
         if self.is_settled() {
             return Ok(());
         }
         self.complete()?;
-        let _delivery = Delivery;
         self.tell()
     }
 

@@ -141,6 +141,11 @@ impl Queue {
         after: &[Event],
     ) -> Result<Reading, Error> {
         let writer = source.bytes().and_then(|bytes| bytes.allocation.uses().last_write());
+        if self.context().is_native() {
+            // SAFETY: passed on.
+            let read = || unsafe { self.begin_read(source, target, atomic_width, after) };
+            return Ok(Reading { event: self.timed(|| read().map(drop))?, writer });
+        }
         // SAFETY: passed on.
         let command = unsafe { self.begin_read(source, target, atomic_width, after) }?;
         Ok(Reading { event: command.map_or_else(Event::nothing, Event::of), writer })

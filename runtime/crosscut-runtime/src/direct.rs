@@ -47,6 +47,7 @@ impl Queue {
         after: &[Event],
     ) -> bool {
         let is_open = |event: &Event| event.unsettled().next().is_some();
+        let _delivery = Delivery;
         // Only the driver takes times that compare with those of kernels.
         let is_timed = self.options().profiling;
         if is_timed || !is_at_hand(allocation, size) || after.iter().any(is_open) {
@@ -89,6 +90,7 @@ impl Queue {
         if !is_at_hand(allocation, size) {
             return Ok(false);
         }
+        let _delivery = Delivery;
         self.take_turn(after)?;
         let Some(_order) = self.wait_for_turn(allocation, Access::Read) else { return Ok(false) };
         let _span = trace::span("transfer", || format!("read {size} bytes"));
@@ -146,7 +148,6 @@ impl Command {
 
     /// Blocks until it has ended. False if it failed.
     fn finish(&self) -> bool {
-        let _delivery = Delivery;
         self.is_settled() || (self.event.wait().is_ok() && self.has_ended())
     }
 }

@@ -12,6 +12,7 @@ pub use crosscut_adapter_api::EventState;
 
 use crate::Error;
 use crate::command::Command;
+use crate::lines::Delivery;
 use crate::sync::atomic::Ordering;
 
 /// The completion of a command, or of several. Dropping it does not cancel anything. The default one
@@ -45,24 +46,28 @@ enum Commands {
 }
 
 /// A command that somebody can ask about. The command knows how many there are.
-struct Asked(Arc<Command>);
+struct Asked {
+    command: Arc<Command>,
+    // After the command: the last one to know of a launch lets its lines go.
+    _delivery: Delivery,
+}
 
 impl Asked {
     fn new(command: Arc<Command>) -> Self {
         command.events.fetch_add(1, Ordering::Relaxed);
-        Self(command)
+        Self { command, _delivery: Delivery }
     }
 }
 
 impl Clone for Asked {
     fn clone(&self) -> Self {
-        Self::new(Arc::clone(&self.0))
+        Self::new(Arc::clone(&self.command))
     }
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        self.0.events.fetch_sub(1, Ordering::Relaxed);
+        self.command.events.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -150,7 +155,7 @@ impl Event {
     }
 
     fn commands(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
-        self.asked().iter().map(|asked| &asked.0)
+        self.asked().iter().map(|asked| &asked.command)
     }
 
     /// The commands, but for those known to have completed.
@@ -167,7 +172,7 @@ impl Event {
     pub fn wait(&self) -> Result<(), Error> {
         match &self.0 {
             Commands::None => Ok(()),
-            Commands::One(asked) => asked.0.wait(),
+            Commands::One(asked) => asked.command.wait(),
             Commands::Many(_) => self.wait_for_many(),
         }
     }

@@ -325,9 +325,10 @@ impl Queue {
             Reach::Nowhere => self.nothing_after(after),
             Reach::Host(_) => {
                 let address = target.memory().host_address().ok_or_else(no_host_memory)?;
-                // SAFETY: the buffer has as many bytes and is borrowed mutably.
-                unsafe { self.copy_from_global(global, offset, address.as_ptr(), size, after) }?;
-                Ok(Event::nothing())
+                self.timed(|| {
+                    // SAFETY: the buffer has as many bytes and is borrowed mutably.
+                    unsafe { self.copy_from_global(global, offset, address.as_ptr(), size, after) }
+                })
             }
             Reach::Device(source) => {
                 let after = self.dependencies(after)?;

@@ -26,6 +26,11 @@ pub(crate) fn inside_task_of(queue: u64) -> bool {
     INSIDE.try_with(|inside| inside.get() == Some(queue)).unwrap_or(false)
 }
 
+/// Whether this thread is running a host task.
+pub(crate) fn inside_any() -> bool {
+    INSIDE.try_with(|inside| inside.get().is_some()).unwrap_or(false)
+}
+
 /// A task that waits for commands.
 struct Waiting {
     /// How many have not ended, and one for whoever is still counting.

@@ -129,7 +129,7 @@ impl Queue {
     }
 
     /// Held while commands are submitted of which the one leaves something in a variable's staging block
-    /// for the other: nobody's command comes in between.
+    /// for the other: nobody's command comes in between. Nothing that waits may be done meanwhile.
     pub(crate) fn together(&self) -> Together<'_> {
         let lock = &self.context().inner().kernels.together;
         Together {
@@ -158,6 +158,8 @@ impl Queue {
         // The staging block stands for the variable: whoever writes it changes the variable.
         let access = if direction == Direction::Get { Access::Read } else { Access::Write };
         let uses = [(&global.staging, access)];
+        // A kernel that has the variable as an argument writes all of it back.
+        let _together = (direction == Direction::Set).then(|| self.together());
         let command =
             self.submit(&uses, after.to_vec(), Outcome::Settled, |after| match direction {
                 // SAFETY: the caller's promise; dropping the block, which lives with the variable, waits.

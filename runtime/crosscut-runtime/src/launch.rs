@@ -185,16 +185,17 @@ impl Queue {
         if space.extent.group.is_some() {
             groups::check_kernel(&*entry.kernel, kernel.display_name(), &space.extent)?;
         }
-        // Nobody comes between a variable's way to its argument, the kernel, and the way back.
         let scoped = |binding: &Binding<'_>| matches!(binding.source, Source::Global(global) if global.has_image_scope());
         let is_scoped = kernel.has_image_scope || bindings.iter().any(scoped);
-        // Before the lock: a driver that does not call back is waited for here.
+        // Before the lock: these may wait, for what waits for somebody who wants the lock.
         let after = self.dependencies(launch.after)?;
-        let _together = is_scoped.then(|| self.together());
         let mut places = self.places(bindings, launch.variant, &kernel)?;
         let detours = self.make_detours(bindings, &mut places)?;
         // From here on the watch gives back what it took, whatever happens.
         let watch = Watch::begin(context, &kernel, entry, space)?;
+        // Nobody comes between a variable's way to its argument, the kernel, and the way back.
+        let together = is_scoped.then(|| self.together());
+        self.move_variables(bindings, Direction::Get)?;
         let record = watch.as_ref().and_then(Watch::record);
         let lines = watch.as_ref().and_then(Watch::lines);
 
@@ -255,8 +256,9 @@ impl Queue {
         let command = command.map_err(|error| {
             Error::driver(format!("launching kernel `{}`", kernel.display_name()), error)
         })?;
+        self.move_variables(bindings, Direction::Set)?;
+        drop(together);
         self.return_from_detours(detours, &command)?;
-        self.give_back(bindings)?;
         Ok(Event::of(command))
     }
 
@@ -304,12 +306,8 @@ impl Queue {
                         "use the argument instead of the name",
                     ));
                 }
-                if let (true, Some(size)) =
-                    (global.has_image_scope(), NonZeroUsize::new(global.size()))
-                {
-                    let variable = self.image_global(global)?;
-                    self.move_staged(&variable, Direction::Get, 0, size, &[])?;
-                    let allocation = Arc::clone(&variable.staging);
+                if global.has_image_scope() && global.size() > 0 {
+                    let allocation = Arc::clone(&self.image_global(global)?.staging);
                     return Ok(Some(Place { allocation, offset: 0 }));
                 }
                 match global::instance(home, global, Some(&*self.adapter))? {
@@ -321,15 +319,17 @@ impl Queue {
         bindings.iter().map(place).collect()
     }
 
-    /// Brings what a kernel wrote into arguments back to the variables that they stand for.
-    fn give_back(&self, bindings: &[Binding<'_>]) -> Result<(), Error> {
-        for binding in bindings.iter().filter(|binding| binding.access == Access::Write) {
+    /// Brings variables of images to the arguments that stand for them, or what a kernel wrote into
+    /// those back.
+    fn move_variables(&self, bindings: &[Binding<'_>], direction: Direction) -> Result<(), Error> {
+        for binding in bindings {
             if let Source::Global(global) = binding.source
                 && global.has_image_scope()
+                && (direction == Direction::Get || binding.access == Access::Write)
                 && let Some(size) = NonZeroUsize::new(global.size())
             {
                 let variable = self.image_global(global)?;
-                self.move_staged(&variable, Direction::Set, 0, size, &[])?;
+                self.move_staged(&variable, direction, 0, size, &[])?;
             }
         }
         Ok(())

@@ -10,6 +10,7 @@
 mod outbox;
 mod text;
 
+use std::io::{StdoutLock, Write as _};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -118,12 +119,11 @@ impl Drop for Lines {
 pub fn print_line(text: &str, values: &[LineValue]) {
     let mut line = text::format(text, values);
     line.push('\n');
-    write(&line);
+    write(&mut std::io::stdout().lock(), &line);
 }
 
 /// All at once: other threads print, too.
-fn write(lines: &str) {
-    use std::io::Write as _;
+fn write(output: &mut StdoutLock<'_>, lines: &str) {
     // Who has closed standard output wants no lines, and a panic here would come from a drop.
-    let _ = std::io::stdout().write_all(lines.as_bytes());
+    let _ = output.write_all(lines.as_bytes());
 }

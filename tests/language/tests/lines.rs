@@ -1,5 +1,6 @@
 //! Lines that kernels print, on every device: this test runs itself, and looks at what came out.
 
+use std::io::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ use half::{bf16, f16};
 /// Which of the programs below this process is, and on which device.
 const PROGRAM: &str = "CROSSCUT_LINES_PROGRAM";
 const TARGET: &str = "CROSSCUT_LINES_TARGET";
+
+static SMALL: DeviceGlobal<u32> = DeviceGlobal::zeroed();
 
 fn every_kind_of_value(queue: &Queue) -> Result<()> {
     let x = queue.upload(&[1.5f32, -0.25])?;
@@ -89,6 +92,20 @@ fn standard_output_is_locked_beside_copies(queue: &Queue) -> Result<()> {
     queue.wait()
 }
 
+/// A copy that the host makes itself finds that a kernel has ended before anybody waits for it.
+fn a_copy_comes_between(queue: &Queue) -> Result<()> {
+    let event = queue.single_task((), |()| device_println!("first"))?;
+    while !event.is_complete()? {
+        std::thread::yield_now();
+    }
+    queue.write(&SMALL, &7)?;
+    event.wait()?;
+    let mut output = std::io::stdout();
+    // Past the harness, which keeps what `println!` prints; and no more comes after this.
+    output.write_all(b"then\n").and_then(|()| output.flush()).expect("a standard output");
+    std::process::exit(0);
+}
+
 /// Ends a process that hangs.
 fn watch_over_this_process() {
     std::thread::spawn(|| {
@@ -107,6 +124,7 @@ fn program() {
         "room" => more_than_there_is_room_for(queue),
         "panic" => a_panic_after_a_line(queue),
         "locked" => standard_output_is_locked(queue),
+        "between" => a_copy_comes_between(queue),
         "locked beside copies" => standard_output_is_locked_beside_copies(queue),
         _ => groups_and_launches(queue),
     }
@@ -185,6 +203,13 @@ fn who_holds_standard_output_may_use_a_queue_that_prints() {
         for lines in run(program) {
             assert_eq!(lines, ["printed"], "{program}");
         }
+    }
+}
+
+#[test]
+fn lines_are_there_when_their_kernel_has_been_waited_for() {
+    for lines in run("between") {
+        assert_eq!(lines, ["first", "then"]);
     }
 }
 

@@ -52,12 +52,19 @@ impl Drop for Delivery {
         if !FULL.load(Ordering::Acquire) || POSTPONED.get() > 0 {
             return;
         }
-        let lines = {
-            let mut outbox = OUTBOX.lock().unwrap_or_else(PoisonError::into_inner);
-            FULL.store(false, Ordering::Release);
-            std::mem::take(&mut *outbox)
-        };
-        // Nothing is held here: whoever has the lock of standard output may wait for anything of ours.
-        super::write(&lines);
+        // Nothing of ours is held here: whoever has this lock may wait for anything of ours. With it, who
+        // finds nothing to do knows that everything has been written, and not just taken by another thread.
+        let mut output = std::io::stdout().lock();
+        loop {
+            let lines = {
+                let mut outbox = OUTBOX.lock().unwrap_or_else(PoisonError::into_inner);
+                if outbox.is_empty() {
+                    FULL.store(false, Ordering::Release);
+                    return;
+                }
+                std::mem::take(&mut *outbox)
+            };
+            super::write(&mut output, &lines);
+        }
     }
 }

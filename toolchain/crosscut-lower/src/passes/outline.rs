@@ -128,9 +128,10 @@ pub(crate) fn outline(
 
     let parameters = parameters(&uses, announcement, &globals);
     let signature = declarations(&parameters, &uses);
-    // Only slices that are read have a length that an index is checked against, and local memory is
-    // indexed within the group.
-    let checked: Vec<u32> = uses.lengths.difference(&uses.locals).copied().collect();
+    // Only slices that are read have an address and a length that the item's index is checked against;
+    // local memory is indexed within the group, and a number without an address is how long chunks are.
+    let is_checked = |slot: &&u32| uses.addresses.contains_key(slot) && !uses.locals.contains(slot);
+    let checked: Vec<u32> = uses.lengths.iter().filter(is_checked).copied().collect();
     let assumed = assume && uses.panics && announcement.dimensions == 1 && !checked.is_empty();
 
     let prologue = prologue(&uses, announcement, &globals);
