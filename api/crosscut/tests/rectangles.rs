@@ -143,3 +143,16 @@ fn empty_parts_of_shapes_without_elements_are_empty() -> Result<()> {
     assert_eq!(queue.download(&x.part([0..0, 0..usize::MAX, 0..2])?)?, [0u32; 0]);
     Ok(())
 }
+
+#[test]
+fn columns_of_many_rows_arrive_whole() -> Result<()> {
+    let queue = Queue::builder().out_of_order().build()?;
+    let rows = 1000;
+    let mut x = table(&queue, rows, 3)?;
+    queue.wait()?;
+    let column = |k: u32| (0..rows as u32).map(|y| 3 * y + k).collect::<Vec<_>>();
+    assert_eq!(queue.download(&x.part([0..rows, 1..2])?)?, column(1));
+    queue.upload_into(&mut x.part_mut([0..rows, 0..1])?, &column(2))?;
+    assert_eq!(queue.download(&x.part([0..rows, 0..1])?)?, column(2));
+    Ok(())
+}

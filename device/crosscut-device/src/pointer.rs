@@ -7,7 +7,7 @@ use crate::property::Properties;
 use crate::{DeviceCopy, DeviceData, DeviceGlobal};
 
 /// Where a device global is on one device and context: what a kernel may store in a buffer or in
-/// another global for a later kernel of the same context. All zeros is the null pointer.
+/// another global for a later kernel of the same device and context. All zeros is the null pointer.
 ///
 /// The host can do nothing with it but carry it.
 ///

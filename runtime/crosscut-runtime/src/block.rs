@@ -18,6 +18,9 @@ pub struct Block<'a> {
     pitches: [usize; 2],
 }
 
+/// So many rows are on their way at once: whoever uses the memory next must be told of each.
+const MOST_STARTED: usize = 256;
+
 /// A copy is at this byte of a block.
 struct Cursor<'a> {
     block: Block<'a>,
@@ -190,6 +193,10 @@ impl Queue {
                 Ok(())
             });
             done += more;
+            if started.len() == MOST_STARTED {
+                outcome = self.wait_for_runs(outcome, &started, Event::wait);
+                started.clear();
+            }
         }
         self.wait_for_runs(outcome, &started, Event::wait)
     }
@@ -243,6 +250,10 @@ impl Queue {
                 Ok(())
             });
             done += more;
+            if started.len() == MOST_STARTED {
+                outcome = self.wait_for_runs(outcome, &started, Reading::wait);
+                started.clear();
+            }
         }
         self.wait_for_runs(outcome, &started, Reading::wait)?;
         self.settle_pending()

@@ -1,4 +1,5 @@
-//! Instances of device globals: one per context, and one of each symbol per bundle, made at first use.
+//! Instances of device globals: one per device and context, and one of each symbol per bundle too, made at
+//! first use.
 //!
 //! An instance is known by the static's address together with size and alignment, never by the
 //! address alone. Where native code runs in the default context the static's own storage is the

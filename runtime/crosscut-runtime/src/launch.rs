@@ -256,9 +256,11 @@ impl Queue {
         let command = command.map_err(|error| {
             Error::driver(format!("launching kernel `{}`", kernel.display_name()), error)
         })?;
-        self.move_variables(bindings, Direction::Set)?;
+        let moved = self.move_variables(bindings, Direction::Set);
         drop(together);
+        // Whatever came of that: the kernel runs, and what it writes is not lost.
         self.return_from_detours(detours, &command)?;
+        moved?;
         Ok(Event::of(command))
     }
 

@@ -98,7 +98,9 @@ impl Search<'_> {
     fn look_at_left(&mut self, device: &Device) {
         let (backend, kind, index) = (device.backend(), device.kind(), device.index());
         let mut parts = device.part_numbers();
-        if !parts.is_empty() && self.selector.accepts(Place { backend, kind, index, parts: &[] }) {
+        let own = Place { backend, kind, index, parts: &parts };
+        let by_whole = self.selector.accepts(Place { parts: &[], ..own });
+        if !parts.is_empty() && by_whole && !self.selector.discards(own) {
             self.accepted.push(device.clone());
         } else {
             self.look_at(device, &mut parts);

@@ -135,7 +135,7 @@ impl Selector {
     }
 
     /// Whoever discards a device discards its parts.
-    fn discards(&self, place: Place<'_>) -> bool {
+    pub(crate) fn discards(&self, place: Place<'_>) -> bool {
         self.discard.iter().any(|term| {
             (0..=place.parts.len())
                 .any(|depth| term.names(Place { parts: &place.parts[..depth], ..place }))

@@ -165,6 +165,7 @@ fn a_selector_in_code_chooses_among_what_the_environment_leaves() {
     // The part that the environment leaves is the device, under both names.
     assert_eq!(chosen("mock:1.2", "mock:acc").unwrap(), "mock:1.2");
     assert_eq!(chosen("mock:1.2", "mock:1.2").unwrap(), "mock:1.2");
+    assert!(chosen("mock:1.2", "mock:1,1.*;!mock:1.2").is_err());
     let error = chosen("mock:1", "host").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoDevice);
     assert!(error.message().contains("the selector `host` accepts no device"), "{error}");

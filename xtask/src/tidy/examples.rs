@@ -1,4 +1,7 @@
-//! Every public function of the Rust API is in an example on the page of its type.
+//! Every public function of the Rust API is named in an example on the page of its type.
+//!
+//! A word is looked for, so that a name which many types have is found where another's is called; trait
+//! methods and what macros make are not seen.
 //!
 //! The page of a type has the examples of the type, of its `impl` blocks and of its functions: what
 //! rustdoc shows together. Sources are read as rustfmt leaves them: items begin at the margin, their

@@ -11,7 +11,7 @@ use crate::{Buffer, BufferSlice, BufferSliceMut, DeviceSlice as _};
 fn read<'a, T: DeviceData>(part: BufferSlice<'a, T>) -> SpirvArgument<'a> {
     // Through a shared reference only atomics are written.
     let access = if T::ATOMIC_WIDTH == 0 { Access::Read } else { Access::Write };
-    SpirvArgument::Buffer { region: part.region(), access, element: size_of::<T>() }
+    SpirvArgument::Buffer { region: part.region().shared(), access, element: size_of::<T>() }
 }
 
 /// What is borrowed mutably.

@@ -282,7 +282,7 @@ fn connect_function(function: &mut Item) {
             begun = true;
             lines.push("  %cc.passed = alloca i32, align 4".to_owned());
             lines.push("  store i32 0, ptr %cc.passed, align 4".to_owned());
-            // Whole and no more: the barriers order what the items say here.
+            // Whole and no more: an item that still asks may see either value, and counts right with both.
             lines.push(format!(
                 "  store atomic i32 0, ptr addrspace(3) {QUIT} syncscope(\"workgroup\") unordered, align 4"
             ));
