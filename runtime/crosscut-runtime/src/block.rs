@@ -1,7 +1,8 @@
 //! Rectangles and boxes of buffers: rows of equal length at equal distances, copied row by row.
 
 use crate::Error;
-use crate::copy::{Reading, STAGE};
+use crate::context::Context;
+use crate::copy::Reading;
 use crate::event::Event;
 use crate::queue::Queue;
 use crate::region::Region;
@@ -22,7 +23,7 @@ pub struct Block<'a> {
 const MOST_STARTED: usize = 256;
 
 /// A copy is at this byte of a block.
-struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     block: Block<'a>,
     /// The run, and how much of it is done.
     run: usize,
@@ -91,6 +92,11 @@ impl<'a> Block<'a> {
         self.row * self.runs()
     }
 
+    /// The context that its memory is of.
+    pub(crate) fn context(&self) -> &'a Context {
+        self.region.buffer().context()
+    }
+
     /// The region it is, if it is one.
     #[must_use]
     pub fn as_region(&self) -> Option<Region<'a>> {
@@ -111,7 +117,7 @@ impl<'a> Block<'a> {
         self.region.part(start, self.row)
     }
 
-    fn cursor(self) -> Cursor<'a> {
+    pub(crate) fn cursor(self) -> Cursor<'a> {
         Cursor { block: self, run: 0, done: 0 }
     }
 }
@@ -173,7 +179,7 @@ impl Queue {
     ///
     /// # Safety
     /// As [`write_block`](Self::write_block), and the block has as many bytes from there on.
-    unsafe fn write_runs(
+    pub(crate) unsafe fn write_runs(
         &self,
         to: &mut Cursor<'_>,
         size: usize,
@@ -228,7 +234,7 @@ impl Queue {
     ///
     /// # Safety
     /// As [`read_block`](Self::read_block), and the block has as many bytes from there on.
-    unsafe fn read_runs(
+    pub(crate) unsafe fn read_runs(
         &self,
         from: &mut Cursor<'_>,
         size: usize,
@@ -309,12 +315,12 @@ impl Queue {
             // SAFETY: passed on.
             return unsafe { self.copy(target, source, atomic_width, after) };
         }
-        let own = |block: Block<'_>| block.region.buffer().context() == self.context();
+        let own = |block: Block<'_>| block.context() == self.context();
         if own(source) != own(target) {
             self.take_turn(after)?;
             return self.timed(|| {
                 // SAFETY: passed on.
-                unsafe { self.copy_block_across(target, source, atomic_width) }
+                unsafe { self.copy_across(target, source, atomic_width) }
             });
         }
         let (mut to, mut from) = (target.cursor(), source.cursor());
@@ -327,39 +333,5 @@ impl Queue {
             done += more;
         }
         Ok(Event::all(&events))
-    }
-
-    /// Through the host, in pieces.
-    ///
-    /// # Safety
-    /// As [`copy_block`](Self::copy_block).
-    unsafe fn copy_block_across(
-        &self,
-        target: Block<'_>,
-        source: Block<'_>,
-        atomic_width: usize,
-    ) -> Result<(), Error> {
-        let (other, reader, writer);
-        if source.region.buffer().context() == self.context() {
-            other = Queue::new(target.region.buffer().context())?;
-            (reader, writer) = (self, &other);
-        } else {
-            other = Queue::new(source.region.buffer().context())?;
-            (reader, writer) = (&other, self);
-        }
-        let (mut to, mut from) = (target.cursor(), source.cursor());
-        let size = source.size();
-        let mut stage = vec![0u8; size.min(STAGE)];
-        let mut done = 0;
-        while done < size {
-            let more = stage.len().min(size - done);
-            let room = stage.as_mut_ptr();
-            // SAFETY: the stage has room for the piece, and the rest is the caller's promise.
-            unsafe { reader.read_runs(&mut from, more, room, atomic_width, &[]) }?;
-            // SAFETY: the stage has the piece, and the target is the caller's promise.
-            unsafe { writer.write_runs(&mut to, more, stage.as_ptr(), &[]) }?;
-            done += more;
-        }
-        Ok(())
     }
 }

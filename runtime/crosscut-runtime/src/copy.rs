@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crosscut_adapter_api::{DriverError, Location};
 
 use crate::Error;
+use crate::block::Block;
 use crate::bytes;
 use crate::command::{Access, Command, Outcome};
 use crate::event::Event;
@@ -15,8 +16,6 @@ use crate::trace;
 
 /// Drivers take patterns of up to so many bytes.
 const LONGEST_PATTERN: usize = 128;
-/// What goes through the host between two contexts goes in pieces of so many bytes.
-pub(crate) const STAGE: usize = 4 << 20;
 
 /// A copy to the host on its way.
 pub struct Reading {
@@ -299,7 +298,9 @@ impl Queue {
                 self.take_turn(after)?;
                 return self.timed(|| {
                     // SAFETY: passed on.
-                    unsafe { self.copy_across(target, source, atomic_width) }
+                    unsafe {
+                        self.copy_across(Block::whole(target), Block::whole(source), atomic_width)
+                    }
                 });
             }
         }
@@ -330,55 +331,6 @@ impl Queue {
             unsafe { self.adapter.copy(to, from_at, from.size, after) }
         });
         command.map(Event::of).map_err(|error| Error::driver("copying on the device", error))
-    }
-
-    /// Through the host, in pieces, or directly where one of both is the host's own memory.
-    ///
-    /// # Safety
-    /// As [`copy`](Self::copy).
-    unsafe fn copy_across(
-        &self,
-        target: Region<'_>,
-        source: Region<'_>,
-        atomic_width: usize,
-    ) -> Result<(), Error> {
-        let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {
-            return Ok(());
-        };
-        // The queue that this one is not.
-        let (other, reader, writer);
-        if source.buffer().context() == self.context() {
-            other = Queue::new(target.buffer().context())?;
-            (reader, writer) = (self, &other);
-        } else {
-            other = Queue::new(source.buffer().context())?;
-            (reader, writer) = (&other, self);
-        }
-        if let (true, Some(place)) = (writer.context().is_native(), to.host_address()) {
-            // SAFETY: nobody else uses the target, by the caller's promise, and it has the size.
-            unsafe { reader.read(source, place, atomic_width, &[]) }?;
-            return Ok(());
-        }
-        if let (true, 0, Some(place)) =
-            (reader.context().is_native(), atomic_width, from.host_address())
-        {
-            from.allocation.uses().last_write().map_or(Ok(()), |it| it.wait_and_tell())?;
-            // SAFETY: the source is plain data, borrowed by the caller, and it has the size.
-            unsafe { writer.write(target, place, &[]) }?;
-            return Ok(());
-        }
-        let mut stage = vec![0u8; from.size.get().min(STAGE)];
-        let mut done = 0;
-        while done < from.size.get() {
-            let more = stage.len().min(from.size.get() - done);
-            let (read, write) = (source.part(done, more)?, target.part(done, more)?);
-            // SAFETY: the stage has room for the piece.
-            unsafe { reader.read(read, stage.as_mut_ptr(), atomic_width, &[]) }?;
-            // SAFETY: the stage has the piece, and the target is the caller's promise.
-            unsafe { writer.write(write, stage.as_ptr(), &[]) }?;
-            done += more;
-        }
-        Ok(())
     }
 }
 

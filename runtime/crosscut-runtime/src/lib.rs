@@ -18,6 +18,7 @@
 //! - A panic of a kernel is told once by queues, and once by its event whoever was told before. Once
 //!   the event has told it, queues do not.
 
+mod across;
 mod block;
 mod bundle;
 mod bytes;

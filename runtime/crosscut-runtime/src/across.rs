@@ -1,0 +1,66 @@
+//! Copies between two contexts: through the host.
+
+use crate::Error;
+use crate::block::Block;
+use crate::queue::Queue;
+
+/// What goes through the host between two contexts goes in pieces of so many bytes.
+const STAGE: usize = 4 << 20;
+
+impl Queue {
+    /// In pieces, or directly where one of both is the host's own memory. Complete when this returns.
+    ///
+    /// # Errors
+    /// Those of reading the one and of writing the other.
+    ///
+    /// # Safety
+    /// As [`copy_block`](Self::copy_block), with one of both of this queue's context.
+    pub(crate) unsafe fn copy_across(
+        &self,
+        target: Block<'_>,
+        source: Block<'_>,
+        atomic_width: usize,
+    ) -> Result<(), Error> {
+        let size = source.size();
+        if size == 0 {
+            return Ok(());
+        }
+        // The queue that this one is not.
+        let (other, reader, writer);
+        if source.context() == self.context() {
+            other = Queue::new(target.context())?;
+            (reader, writer) = (self, &other);
+        } else {
+            other = Queue::new(source.context())?;
+            (reader, writer) = (&other, self);
+        }
+        if writer.context().is_native()
+            && let Some(place) = target.as_region().and_then(|it| it.bytes()?.host_address())
+        {
+            // SAFETY: nobody else uses the target, by the caller's promise, and it has the size.
+            return unsafe { reader.read_block(source, place, atomic_width, &[]) };
+        }
+        if reader.context().is_native()
+            && atomic_width == 0
+            && let Some(from) = source.as_region().and_then(|it| it.bytes())
+            && let Some(place) = from.host_address()
+        {
+            from.allocation.uses().last_write().map_or(Ok(()), |it| it.wait_and_tell())?;
+            // SAFETY: the source is plain data, borrowed by the caller, and it has the size.
+            return unsafe { writer.write_block(target, place, &[]) };
+        }
+        let (mut to, mut from) = (target.cursor(), source.cursor());
+        let mut stage = vec![0u8; size.min(STAGE)];
+        let mut done = 0;
+        while done < size {
+            let more = stage.len().min(size - done);
+            let room = stage.as_mut_ptr();
+            // SAFETY: the stage has room for the piece, and the rest is the caller's promise.
+            unsafe { reader.read_runs(&mut from, more, room, atomic_width, &[]) }?;
+            // SAFETY: the stage has the piece, and the target is the caller's promise.
+            unsafe { writer.write_runs(&mut to, more, stage.as_ptr(), &[]) }?;
+            done += more;
+        }
+        Ok(())
+    }
+}
