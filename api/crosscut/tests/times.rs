@@ -1,4 +1,4 @@
-//! Times of commands: on a queue with profiling every kind has them, whoever carries it out.
+//! Times of commands: on a queue with profiling those below have them, whoever carries them out.
 
 use std::sync::atomic::AtomicU32;
 
