@@ -2,13 +2,15 @@
 
 use crate::Error;
 use crate::block::Block;
+use crate::event::Event;
 use crate::queue::Queue;
 
 /// What goes through the host between two contexts goes in pieces of so many bytes.
 const STAGE: usize = 4 << 20;
 
 impl Queue {
-    /// In pieces, or directly where one of both is the host's own memory. Complete when this returns.
+    /// Copies what is of this queue's context to another, or back, after `after`. Complete when this
+    /// returns.
     ///
     /// # Errors
     /// Those of reading the one and of writing the other.
@@ -16,6 +18,22 @@ impl Queue {
     /// # Safety
     /// As [`copy_block`](Self::copy_block), with one of both of this queue's context.
     pub(crate) unsafe fn copy_across(
+        &self,
+        target: Block<'_>,
+        source: Block<'_>,
+        atomic_width: usize,
+        after: &[Event],
+    ) -> Result<Event, Error> {
+        self.take_turn(after)?;
+        // SAFETY: passed on.
+        self.timed(|| unsafe { self.carry_across(target, source, atomic_width) })
+    }
+
+    /// In pieces, or directly where one of both is the host's own memory.
+    ///
+    /// # Safety
+    /// As [`copy_across`](Self::copy_across).
+    unsafe fn carry_across(
         &self,
         target: Block<'_>,
         source: Block<'_>,

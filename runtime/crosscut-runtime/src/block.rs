@@ -140,18 +140,33 @@ impl<'a> Cursor<'a> {
 }
 
 impl Queue {
-    /// Waits for copies from or to memory that is given back afterwards, for all of them also where one
-    /// could not be submitted or fails; tells what the first one has to say.
-    fn wait_for_runs<T>(
+    /// Starts a copy for each run of the next `size` bytes, from or to memory that is given back
+    /// afterwards: all that was started is waited for before this returns, also where one could not be
+    /// started or fails. Tells what the first one has to say.
+    fn copy_runs<'a, T>(
         &self,
-        submitted: Result<(), Error>,
-        copies: &[T],
+        cursor: &mut Cursor<'a>,
+        size: usize,
+        start: impl Fn(Region<'a>, usize) -> Result<T, Error>,
         wait: impl Fn(&T) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        copies.iter().map(wait).fold(submitted, Result::and).inspect_err(|_| {
-            // A wait may have failed and not its copy: the whole queue is the next thing to ask.
-            let _ = self.adapter.wait();
-        })
+        let wait_for_all = |outcome: Result<(), Error>, started: &mut Vec<T>| {
+            started.drain(..).map(|it| wait(&it)).fold(outcome, Result::and).inspect_err(|_| {
+                // A wait may have failed and not its copy: the whole queue is the next thing to ask.
+                let _ = self.adapter.wait();
+            })
+        };
+        let (mut done, mut outcome, mut started) = (0, Ok(()), Vec::new());
+        while done < size && outcome.is_ok() {
+            let more = cursor.ahead().min(size - done);
+            outcome =
+                cursor.take(more).and_then(|run| start(run, done)).map(|copy| started.push(copy));
+            done += more;
+            if started.len() == MOST_STARTED {
+                outcome = wait_for_all(outcome, &mut started);
+            }
+        }
+        wait_for_all(outcome, &mut started)
     }
 
     /// Copies `source` to a block, row after row, and waits for it.
@@ -186,25 +201,12 @@ impl Queue {
         source: *const u8,
         after: &[Event],
     ) -> Result<(), Error> {
-        let mut started = Vec::new();
-        let mut done = 0;
-        let mut outcome = Ok(());
-        while done < size && outcome.is_ok() {
-            let more = to.ahead().min(size - done);
-            outcome = to.take(more).and_then(|target| {
-                // SAFETY: the caller's promise: the bytes are there until this returns, and all that
-                // was started is waited for before.
-                let event = unsafe { self.start_write(target, source.wrapping_add(done), after) }?;
-                started.push(event);
-                Ok(())
-            });
-            done += more;
-            if started.len() == MOST_STARTED {
-                outcome = self.wait_for_runs(outcome, &started, Event::wait);
-                started.clear();
-            }
-        }
-        self.wait_for_runs(outcome, &started, Event::wait)
+        let start = |target: Region<'_>, done: usize| {
+            // SAFETY: the caller's promise: the bytes are there until this returns, and all that was
+            // started is waited for before.
+            unsafe { self.start_write(target, source.wrapping_add(done), after) }
+        };
+        self.copy_runs(to, size, start, Event::wait)
     }
 
     /// Copies a block to `target`, row after row, and waits for it.
@@ -242,26 +244,12 @@ impl Queue {
         atomic_width: usize,
         after: &[Event],
     ) -> Result<(), Error> {
-        let mut started = Vec::new();
-        let mut done = 0;
-        let mut outcome = Ok(());
-        while done < size && outcome.is_ok() {
-            let more = from.ahead().min(size - done);
-            outcome = from.take(more).and_then(|source| {
-                let target = target.wrapping_add(done);
-                // SAFETY: the caller's promise: there is room until this returns, and all that was
-                // started is waited for before. Rows of atomics begin and end between two of them.
-                let reading = unsafe { self.start_read(source, target, atomic_width, after) }?;
-                started.push(reading);
-                Ok(())
-            });
-            done += more;
-            if started.len() == MOST_STARTED {
-                outcome = self.wait_for_runs(outcome, &started, Reading::wait);
-                started.clear();
-            }
-        }
-        self.wait_for_runs(outcome, &started, Reading::wait)?;
+        let start = |source: Region<'_>, done: usize| {
+            // SAFETY: the caller's promise: there is room until this returns, and all that was started
+            // is waited for before. Rows of atomics begin and end between two of them.
+            unsafe { self.start_read(source, target.wrapping_add(done), atomic_width, after) }
+        };
+        self.copy_runs(from, size, start, Reading::wait)?;
         self.settle_pending()
     }
 
@@ -317,11 +305,8 @@ impl Queue {
         }
         let own = |block: Block<'_>| block.context() == self.context();
         if own(source) != own(target) {
-            self.take_turn(after)?;
-            return self.timed(|| {
-                // SAFETY: passed on.
-                unsafe { self.copy_across(target, source, atomic_width) }
-            });
+            // SAFETY: passed on.
+            return unsafe { self.copy_across(target, source, atomic_width, after) };
         }
         let (mut to, mut from) = (target.cursor(), source.cursor());
         let (mut done, mut events) = (0, Vec::new());

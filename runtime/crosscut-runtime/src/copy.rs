@@ -295,13 +295,9 @@ impl Queue {
                     .map(|()| Event::nothing());
             }
             _ => {
-                self.take_turn(after)?;
-                return self.timed(|| {
-                    // SAFETY: passed on.
-                    unsafe {
-                        self.copy_across(Block::whole(target), Block::whole(source), atomic_width)
-                    }
-                });
+                let (target, source) = (Block::whole(target), Block::whole(source));
+                // SAFETY: passed on.
+                return unsafe { self.copy_across(target, source, atomic_width, after) };
             }
         }
         let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {

@@ -22,15 +22,17 @@ pub(crate) fn run(ir: &mut Ir, entry: &str, sites: &mut Vec<PanicSite>) {
             continue;
         }
         let Some(call) = Call::parse(line).filter(|call| call.callee == PANIC) else { continue };
-        let values = call
-            .value(3)
-            .map_or([None, None], |token| panic_values::values(&function.lines, token));
-        let site = site_of(ir, &call, &values);
+        let shape = Shape::from_number(call.number(0).unwrap_or(u64::MAX));
+        let values = match (shape, call.value(3)) {
+            (Shape::Format, Some(token)) => panic_values::values(&function.lines, token),
+            _ => [None, None],
+        };
+        let site = site_of(ir, &call, shape, &values);
         let number = sites.iter().position(|known| *known == site).unwrap_or_else(|| {
             sites.push(site);
             sites.len() - 1
         });
-        let (a, b) = match Shape::from_number(call.number(0).unwrap_or(u64::MAX)) {
+        let (a, b) = match shape {
             Shape::Fixed(_) | Shape::Compared(_) => {
                 (call.value(4).unwrap_or("0"), call.value(5).unwrap_or("0"))
             }
@@ -60,7 +62,7 @@ pub(crate) fn run(ir: &mut Ir, entry: &str, sites: &mut Vec<PanicSite>) {
     }
 }
 
-fn site_of(ir: &Ir, call: &Call<'_>, values: &[Option<Value<'_>>; 2]) -> PanicSite {
+fn site_of(ir: &Ir, call: &Call<'_>, shape: Shape, values: &[Option<Value<'_>>; 2]) -> PanicSite {
     let (file, line, column) = call
         .value(1)
         .and_then(|place| location(ir, place))
@@ -69,7 +71,7 @@ fn site_of(ir: &Ir, call: &Call<'_>, values: &[Option<Value<'_>>; 2]) -> PanicSi
         let bytes = call.value(2).and_then(|template| bytes_of(ir, template))?;
         Some(format_text(&bytes, call.arguments.get(3).copied(), values))
     };
-    let message = match Shape::from_number(call.number(0).unwrap_or(u64::MAX)) {
+    let message = match shape {
         Shape::Fixed(index) => Shape::fixed_text(index).to_owned(),
         Shape::Text => {
             let length = call.number(4).and_then(|length| usize::try_from(length).ok());
