@@ -32,7 +32,7 @@ pub struct Job {
 pub enum Outcome {
     /// There is no kernel in the program.
     NoKernels,
-    /// Kernels call functions that no module defines. Ask again with the modules that define them;
+    /// Kernels call functions that no module defines, or whose definitions tell what a panic shows. Ask again with the modules that define them;
     /// those that nobody defines go into [`Job::searched`].
     NeedSymbols(Vec<String>),
     /// Images were made.

@@ -9,7 +9,7 @@ use crate::ir::{Ir, Kind};
 use crate::job::Job;
 use crate::llvm::{Linkage, Llvm, Module};
 use crate::names;
-use crate::passes::{self, panic_values, panics, prepare};
+use crate::passes::{self, assertions, panic_values, panics, prepare};
 use crate::providers::Providers;
 
 /// A program's device code in one module, panics in their one form.
@@ -20,6 +20,9 @@ pub(crate) struct Linked {
     pub(crate) entries: Vec<String>,
     /// Functions that are called and that nobody defines.
     pub(crate) missing: Vec<String>,
+    /// Functions whose calls were replaced without knowing all there is to know of them: a definition would
+    /// tell more.
+    pub(crate) untold: BTreeSet<String>,
 }
 
 /// How often the module may grow by the symbols that the last growth asked for. Call chains through
@@ -68,11 +71,13 @@ pub(crate) fn link(llvm: &Llvm, job: &Job) -> Result<Option<Linked>, LowerError>
         let mut ir = clean(llvm, &text, &clean_up)?;
         prepare::run(&mut ir);
         panic_values::run(&mut ir);
+        let untold = assertions::untold(&ir);
         panics::run(&mut ir);
         let mut wanted = undefined(&ir);
         missing = std::mem::take(&mut wanted.called);
         missing.extend(wanted.mentioned);
         let mut numbers = numbers_of(&providers, &missing);
+        numbers.extend(numbers_of(&providers, &untold));
         if numbers.is_empty() && !std_is_open && !missing.is_empty() {
             std_is_open = true;
             for archive in &job.std_archives {
@@ -84,7 +89,8 @@ pub(crate) fn link(llvm: &Llvm, job: &Job) -> Result<Option<Linked>, LowerError>
             let mut module = Module::from_text(llvm, &ir.print())?;
             module.run("globaldce", None)?;
             let called = undefined(&Ir::parse(&module.print())).called;
-            return Ok(Some(Linked { module, entries, missing: called.into_iter().collect() }));
+            let missing = called.into_iter().collect();
+            return Ok(Some(Linked { module, entries, missing, untold }));
         }
         for number in numbers {
             let mut source = providers.get(number).load(llvm)?;

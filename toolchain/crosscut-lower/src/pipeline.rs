@@ -34,7 +34,7 @@ const SUB_GROUPS_TRIPLE: &str = "spirv64v1.3-unknown-unknown";
 pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     let llvm = Llvm::load()?;
     let dump = Dump::new(job);
-    let Some(Linked { mut module, entries, missing }) = link::link(&llvm, job)? else {
+    let Some(Linked { mut module, entries, missing, untold }) = link::link(&llvm, job)? else {
         return Ok(Outcome::NoKernels);
     };
     dump.write("link", None, || module.print());
@@ -48,19 +48,16 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     dump.write("optimise", None, || ir.print());
 
     // A symbol that is still called after optimising is really wanted.
+    let mut elsewhere = untold;
     let wanted = check::missing_functions(&ir, &entries);
-    if !wanted.is_empty() && missing.iter().any(|symbol| wanted.contains(symbol)) {
-        let elsewhere: Vec<String> = wanted
-            .iter()
-            .filter(|symbol| {
-                names::crate_of(symbol).is_some_and(|name| name != "std" && name != "alloc")
-            })
-            .filter(|symbol| !job.searched.contains(symbol))
-            .cloned()
-            .collect();
-        if !elsewhere.is_empty() {
-            return Ok(Outcome::NeedSymbols(elsewhere));
-        }
+    if missing.iter().any(|symbol| wanted.contains(symbol)) {
+        elsewhere.extend(wanted.into_iter().filter(|symbol| {
+            names::crate_of(symbol).is_some_and(|name| name != "std" && name != "alloc")
+        }));
+    }
+    elsewhere.retain(|symbol| !job.searched.contains(symbol));
+    if !elsewhere.is_empty() {
+        return Ok(Outcome::NeedSymbols(elsewhere.into_iter().collect()));
     }
     let problems: Vec<Diagnostic> = check::check(&ir, &entries);
     dump.write("check", None, || ir.print());

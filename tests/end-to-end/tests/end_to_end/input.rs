@@ -99,6 +99,23 @@ fn a_panic_nobody_waits_for_is_told_by_the_next_who_waits() {
 }
 
 #[test]
+fn both_sides_of_an_assertion_are_told_that_a_crate_without_kernels_asserts_too() {
+    let Some(text) = everywhere("compared") else { return };
+    let told: Vec<&str> = text.lines().collect();
+    let sides = |at: usize| (told[at], told[at + 1]);
+    assert_eq!(
+        [sides(1), sides(4), sides(7), sides(10)],
+        [
+            ("  left: 'b'", " right: 'c'"),
+            ("  left: -2", " right: -2"),
+            ("  left: 98", " right: 99"),
+            ("  left: 24.5", " right: 0.5"),
+        ],
+        "{text}"
+    );
+}
+
+#[test]
 fn overflow_is_checked_where_the_profile_checks_it() {
     let Some(lab) = lab() else { return };
     lab.crosscut(Programs, &["build", "--quiet", "--release", "-p", "probe"]).works();

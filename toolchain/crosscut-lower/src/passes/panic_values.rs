@@ -198,7 +198,7 @@ fn counts(ir: &Ir) -> HashMap<String, usize> {
 }
 
 /// What the debug information calls a function: `new<8, 2>`.
-fn debug_name(ir: &Ir, function: &Item) -> Option<String> {
+pub(super) fn debug_name(ir: &Ir, function: &Item) -> Option<String> {
     let described = function.lines.first()?.split_once("!dbg ")?.1.split([' ', ',']).next()?;
     let line = ir.find(described)?.lines.first()?;
     let name = line.split_once("name: \"")?.1.split_once('"')?.0;

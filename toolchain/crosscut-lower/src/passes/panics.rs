@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::assertions::{self, Assertion};
+use super::assertions::{self, Assertion, Sides};
 use crate::ir::{Call, Ir, Item, Kind, tokens, value_of};
 use crate::names;
 
@@ -130,10 +130,11 @@ impl Shape {
 /// Runs the pass.
 pub(crate) fn run(ir: &mut Ir) {
     let shapes = panic_functions(ir);
+    let sides = assertions::sides(ir);
     for function in ir.functions_mut() {
         let mut lines = Vec::with_capacity(function.lines.len());
         for line in std::mem::take(&mut function.lines) {
-            match replacement(&line, &shapes, lines.len()) {
+            match replacement(&line, &shapes, &sides, lines.len()) {
                 Some(replacement) => lines.extend(replacement),
                 None => lines.push(line),
             }
@@ -176,7 +177,12 @@ fn panic_functions(ir: &Ir) -> HashMap<String, Shape> {
 }
 
 /// What takes a line's place, if that panics; `number` is one that no other line of its function has.
-fn replacement(line: &str, shapes: &HashMap<String, Shape>, number: usize) -> Option<Vec<String>> {
+fn replacement(
+    line: &str,
+    shapes: &HashMap<String, Shape>,
+    sides: &Sides,
+    number: usize,
+) -> Option<Vec<String>> {
     if !line.contains("call ") {
         return None;
     }
@@ -185,7 +191,7 @@ fn replacement(line: &str, shapes: &HashMap<String, Shape>, number: usize) -> Op
     let debug = call.after.find("!dbg").map_or("", |at| &call.after[at..]);
     let comma = if debug.is_empty() { "" } else { ", " };
     let debug = format!("{comma}{debug}");
-    if let Some(assertion) = assertions::replacement(&call, &debug, number) {
+    if let Some(assertion) = assertions::replacement(&call, sides, &debug, number) {
         return Some(assertion);
     }
     let pointers = |index: usize| pointer(call.arguments.get(index)?);
