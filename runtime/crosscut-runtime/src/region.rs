@@ -52,7 +52,9 @@ impl<'a> Region<'a> {
         Self { shared: true, ..self }
     }
 
-    pub(crate) fn is_shared(&self) -> bool {
+    /// Whether a kernel has it beside others.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
         self.shared
     }
 

@@ -5,10 +5,13 @@ mod program;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crosscut_adapter_mock::{Call, Mock};
+use crosscut_adapter_api::{DriverError, DriverErrorKind};
+use crosscut_adapter_mock::{Call, Mock, MockMemory, MockOptions, Operation};
+use crosscut_image::Kernel;
+use crosscut_image::Parameter::Address;
 use crosscut_image::global_properties::{DEFAULT, HOST_READS, IMAGE_SCOPE};
 use crosscut_image::spirv::{CAPABILITY_FPGA_VARIABLES, CAPABILITY_HOST_ACCESS};
-use crosscut_runtime::{__crosscut_register, GlobalHandle, Queue};
+use crosscut_runtime::{__crosscut_register, Access, Binding, GlobalHandle, Queue, Region, Source};
 use program::*;
 
 /// The empty module with both capabilities that say something about variables.
@@ -27,7 +30,13 @@ fn name(key: u64) -> String {
 
 /// Registers a program whose one global, initially `initial`, is a variable of its image.
 fn register_scoped(key: u64, initial: u64, properties: u64) -> GlobalHandle {
-    let mut image = image(vec![kernel(key, "user", vec![])], annotated());
+    register_user(kernel(key, "user", vec![]), initial, properties)
+}
+
+/// The same with this kernel.
+fn register_user(kernel: Kernel, initial: u64, properties: u64) -> GlobalHandle {
+    let key = kernel.key;
+    let mut image = image(vec![kernel], annotated());
     // One id has one layout in a process.
     image.globals[0].id = name(key);
     image.globals[0].properties = properties;
@@ -152,6 +161,73 @@ fn copies_by_name_keep_their_order_on_a_queue_without_one() {
         write(&queue, global, value);
         assert_eq!(read_global(&queue, global).unwrap(), value);
     }
+}
+
+/// The variable as an argument that is written.
+fn exclusive<'a>(global: GlobalHandle) -> Binding<'a> {
+    Binding { source: Source::Global(global), access: Access::Write, length: 1, align: 8 }
+}
+
+#[test]
+fn no_copy_by_name_comes_between_a_kernel_and_the_way_back_of_its_argument() {
+    let mock = Mock::new();
+    define_accessors(&mock, &Arc::new(Mutex::new(vec![0; 8])));
+    mock.define_variable(&name(807), 0u64.to_ne_bytes());
+    let user = kernel(807, "user", vec![Address { slot: 0 }]);
+    let global = register_user(user, 0, DEFAULT | IMAGE_SCOPE);
+    let device = device(&mock);
+    let (launcher, writer) = (queue(&device), queue(&device));
+    write(&writer, global, 1);
+    mock.clear_log();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for value in 0..200_000 {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                write(&writer, global, value);
+            }
+        });
+        for _ in 0..5_000 {
+            launch(&launcher, || 807, 1, &[exclusive(global)]).unwrap().wait().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    // What is written in between, the kernel's argument would be written over.
+    let log = mock.log();
+    let is_launch =
+        |call: &Call, of: &str| matches!(call, Call::Launch { kernel, .. } if kernel == of);
+    let steps: Vec<&Call> = log
+        .iter()
+        .filter(|call| matches!(call, Call::Launch { .. } | Call::WriteVariable { .. }))
+        .collect();
+    let kernels = steps.windows(2).filter(|pair| is_launch(pair[0], "user"));
+    let lost = kernels.filter(|pair| !is_launch(pair[1], "crosscut_set_0")).count();
+    let written = steps.iter().filter(|call| matches!(call, Call::WriteVariable { .. })).count();
+    assert_eq!(lost, 0, "of {written} copies");
+    assert!(written > 0);
+}
+
+#[test]
+fn what_a_kernel_writes_to_a_part_arrives_although_its_variable_cannot_be_written_back() {
+    let mock = Mock::with(MockOptions { memory: MockMemory::Objects, ..MockOptions::default() });
+    define_accessors(&mock, &Arc::new(Mutex::new(vec![0; 8])));
+    mock.define_kernel("user", |launch| set_word(launch, 0, 0, 5));
+    let user = kernel(808, "user", vec![Address { slot: 0 }, Address { slot: 1 }]);
+    let global = register_user(user, 0, DEFAULT | IMAGE_SCOPE);
+    let queue = queue(&device(&mock));
+    let buffer = upload(&queue, &[1, 2]);
+    // Not where the device can have an argument begin: it goes by a copy.
+    let part = Region::new(&buffer, 8..16).unwrap();
+    let part = Binding { source: Source::Buffer(part), access: Access::Write, length: 1, align: 8 };
+    let full =
+        DriverError { kind: DriverErrorKind::OutOfMemory, call: "mockLaunch", code: -5, log: None };
+    // The variable's way to its argument and the kernel come first.
+    mock.fail(Operation::Launch, 2, full);
+    let error = launch(&queue, || 808, 1, &[part, exclusive(global)]).unwrap_err();
+    assert_eq!(error.driver_code(), Some(-5), "{error}");
+    assert_eq!(download(&queue, &buffer).unwrap(), [1, 5]);
 }
 
 #[test]

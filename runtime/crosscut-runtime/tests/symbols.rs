@@ -2,6 +2,7 @@
 
 mod program;
 
+use std::sync::mpsc;
 use std::time::Duration;
 
 use crosscut_adapter_mock::{Call, Mock};
@@ -125,6 +126,32 @@ fn a_bundle_that_goes_frees_its_values_after_the_commands_that_use_them() {
     counted.wait().unwrap();
     assert!(!mock.log().iter().any(|call| matches!(call, Call::FreedInUse { .. })));
     assert_eq!((mock.live_allocations(), read(&queue, global, None)), (before, 41));
+}
+
+#[test]
+fn a_bundle_may_go_inside_a_task_that_its_commands_wait_for() {
+    let (mock, _) = (mock(974), register_counter(974));
+    let queue = Queue::new(&device(&mock).create_context().unwrap()).unwrap();
+    let bundle = bundle(&queue, 974);
+    let (go, wait) = mpsc::channel::<()>();
+    let (sender, receiver) = mpsc::channel();
+    let inside = bundle.clone();
+    let task = move || {
+        wait.recv().unwrap();
+        drop(inside);
+        sender.send(()).unwrap();
+    };
+    queue.host_task(Box::new(task), &[]).unwrap();
+    let counted = count(&queue, || 974, &bundle);
+    drop(bundle);
+    go.send(()).unwrap();
+    if receiver.recv_timeout(Duration::from_secs(20)).is_err() {
+        // Dropping these would wait for ever, too.
+        std::mem::forget((queue, counted));
+        panic!("the task waits for the kernel behind it");
+    }
+    counted.wait().unwrap();
+    assert!(!mock.log().iter().any(|call| matches!(call, Call::FreedInUse { .. })));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Every public function of the Rust API is named in an example on the page of its type.
+//! Every public function of the Rust API is called in an example on the page of its type.
 //!
-//! A word is looked for, so that a name which many types have is found where another's is called; trait
-//! methods and what macros make are not seen.
+//! Calls and paths are looked for, whatever they are of, so that a name which many types have is found where
+//! another's is called; trait methods and what macros make are not seen.
 //!
 //! The page of a type has the examples of the type, of its `impl` blocks and of its functions: what
 //! rustdoc shows together. Sources are read as rustfmt leaves them: items begin at the margin, their
@@ -172,13 +172,32 @@ fn examples(documents: &[String]) -> String {
     found
 }
 
-/// Whether code calls a function of this name.
+/// Whether code calls a function of this name, or names it by its path. What comments and texts say is
+/// no call.
 fn calls(code: &str, name: &str) -> bool {
+    let code = code_alone(code);
     code.match_indices(name).any(|(at, _)| {
-        let before = code[..at].chars().next_back();
-        let after = &code[at + name.len()..];
-        !before.is_some_and(is_word) && !after.starts_with(is_word)
+        let (before, after) = (&code[..at], &code[at + name.len()..]);
+        let is_whole = !before.ends_with(is_word) && !after.starts_with(is_word);
+        // What comes before it in a definition is `fn`.
+        let is_defined = before.trim_end().ends_with("fn");
+        let is_called = after.starts_with('(') || after.starts_with("::<");
+        is_whole && !is_defined && (is_called || before.ends_with("::"))
     })
+}
+
+/// The lines without what follows `//`, and with nothing between quotation marks.
+fn code_alone(code: &str) -> String {
+    let mut alone = String::new();
+    for line in code.lines() {
+        let line = line.split("//").next().unwrap_or_default();
+        for part in line.split('"').step_by(2) {
+            alone += part;
+            alone.push('"');
+        }
+        alone.push('\n');
+    }
+    alone
 }
 
 fn is_word(letter: char) -> bool {
@@ -222,6 +241,23 @@ mod tests {
         assert_eq!(faults_of(&page("List::new()", "list.len()", "")), [""; 0]);
         assert_eq!(faults_of(&page("", "", "List::new().len()")), [""; 0]);
         assert_eq!(faults_of(&page("", "", "List::new().length()")).len(), 1);
+    }
+
+    #[test]
+    fn only_a_call_or_a_path_counts() {
+        for code in ["list.len()", "List::len", "lists.map(List::len)", "list.len::<u8>()"] {
+            assert!(calls(code, "len"), "{code}");
+        }
+        for code in [
+            "let len = 3;",
+            "// its len() is 3",
+            "fn len() {}",
+            "print(\"len()\")",
+            "list.len",
+            "a.length()",
+        ] {
+            assert!(!calls(code, "len"), "{code}");
+        }
     }
 
     #[test]

@@ -45,3 +45,35 @@ memory! {
     [T: DeviceData] &mut BufferSliceMut<'_, T>: written(it => it.as_slice());
     [T: DeviceData] BufferSliceMut<'_, T>: written(it => BufferSlice::<T>::new(it.region(), it.len()));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+    use crate::Queue;
+
+    /// Whether it may be written, and by others meanwhile.
+    fn how<'a>(argument: impl ProgramArg + 'a) -> (bool, bool) {
+        match argument.argument() {
+            SpirvArgument::Buffer { region, access, .. } => {
+                (access == Access::Write, region.is_shared())
+            }
+            _ => panic!("memory is a buffer"),
+        }
+    }
+
+    #[test]
+    fn atomics_by_a_shared_reference_are_written_by_others_meanwhile() -> crate::Result<()> {
+        let queue = Queue::new()?;
+        let mut sums = queue.zeroed::<AtomicU32>(4)?;
+        assert_eq!(how(&sums), (true, true));
+        // A device without addresses would make a copy of a part, and lose what others add.
+        assert_eq!(how(sums.slice(1..)?), (true, true));
+        assert_eq!(how(&mut sums), (true, false));
+        let mut numbers = queue.zeroed::<u32>(4)?;
+        assert_eq!(how(&numbers), (false, true));
+        assert_eq!(how(&mut numbers), (true, false));
+        Ok(())
+    }
+}

@@ -417,3 +417,31 @@ fn closing(text: &str) -> Option<usize> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which arguments the kernel with an assumption counts on, where it asks for all this.
+    fn assumed(body: &str) -> Option<Vec<u32>> {
+        let ir = Ir::parse(&format!(
+            "define void @entry() {{\nstart:\n{body}  call void {PANIC_SITE}(i32 0, i64 0, i64 0)\n  ret void\n}}\n"
+        ));
+        let announcement = Announcement { key: 1, dimensions: 1, captures_size: 0 };
+        let outlined = outline(&ir, "@entry", "kernel", announcement, &[], true)?;
+        outlined.assumed.map(|assumed| assumed.slots)
+    }
+
+    const SLICE: &str = "  %a = call ptr @__crosscut_argument_address(i32 0)\n  \
+        %n = call i64 @__crosscut_argument_length(i32 0)\n";
+    const CHUNKS: &str = "  %b = call ptr @__crosscut_argument_address(i32 1)\n  \
+        %each = call i64 @__crosscut_argument_length(i32 2)\n";
+
+    #[test]
+    fn the_length_of_chunks_is_no_length_that_an_index_is_checked_against() {
+        assert_eq!(assumed(SLICE), Some(vec![0]));
+        // A range is mostly longer than a chunk: the kernel without checks would never be launched.
+        assert_eq!(assumed(&format!("{SLICE}{CHUNKS}")), Some(vec![0]));
+        assert_eq!(assumed(CHUNKS), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! Blocks of memory are copied row by row, and not all rows at once.
+
+mod program;
+
+use std::time::{Duration, Instant};
+
+use crosscut_adapter_mock::{Call, Mock, MockMemory, MockOptions};
+use crosscut_runtime::{Block, Buffer};
+use program::{device, download, queue};
+
+const ROWS: usize = 1000;
+
+/// So many rows are on their way at once.
+const MOST: usize = 256;
+
+/// How many copies the driver was asked for while it did none of them; they are done then.
+fn started(mock: &Mock, copy: impl FnOnce() + Send) -> usize {
+    let count = || {
+        let is_copy = |call: &&Call| matches!(call, Call::Write { .. } | Call::Read { .. });
+        mock.log().iter().filter(is_copy).count()
+    };
+    mock.clear_log();
+    mock.hold();
+    std::thread::scope(|threads| {
+        let copying = threads.spawn(copy);
+        let start = Instant::now();
+        while count() < MOST && start.elapsed() < Duration::from_secs(20) {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let started = count();
+        mock.release();
+        copying.join().unwrap();
+        started
+    })
+}
+
+#[test]
+fn rows_on_their_way_are_a_bounded_number() {
+    let mock = Mock::with(MockOptions { memory: MockMemory::DeviceOnly, ..MockOptions::default() });
+    let queue = queue(&device(&mock));
+    let buffer = Buffer::allocate(queue.context(), ROWS * 16, 8).unwrap();
+    // Every other word.
+    let block = Block::new((&buffer).into(), 8, [ROWS, 1], [16, ROWS * 16]).unwrap();
+    let mut words: Vec<u64> = (1..=ROWS as u64).collect();
+    let writing = started(&mock, || {
+        // SAFETY: the vector has as many bytes as the block.
+        unsafe { queue.write_block(block, words.as_ptr().cast(), &[]) }.unwrap();
+    });
+    let all = download(&queue, &buffer).unwrap();
+    assert!(all.iter().step_by(2).eq(&words), "{all:?}");
+    words.fill(0);
+    let reading = started(&mock, || {
+        // SAFETY: as above.
+        unsafe { queue.read_block(block, words.as_mut_ptr().cast(), 0, &[]) }.unwrap();
+    });
+    assert!(words.iter().copied().eq(1..=ROWS as u64), "{words:?}");
+    assert_eq!((writing, reading), (MOST, MOST));
+}
