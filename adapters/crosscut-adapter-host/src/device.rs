@@ -74,8 +74,8 @@ const LIMITS: Limits = Limits {
     sub_devices: 0,
 };
 
-/// Native code has what Rust has: doubles, atomics as wide as a pointer, and every address of the
-/// process. Commands complete as they are submitted, which is one way to run out of order.
+/// Native code has what Rust has: doubles, atomics as wide as a pointer and of every order, and every address of
+/// the process. Commands complete as they are submitted, which is one way to run out of order.
 fn features() -> Features {
     [
         Feature::Fp64,
@@ -90,6 +90,7 @@ fn features() -> Features {
     ]
     .into_iter()
     .collect::<Features>()
+    .and(Features::WHOLE_MEMORY_MODEL)
     .with_if(cfg!(target_has_atomic = "64"), Feature::Atomic64)
 }
 

@@ -13,7 +13,7 @@ use crate::context::ClContext;
 use crate::query::{self, bytes, number, text};
 use crate::reach::Unified;
 use crate::sys::{self, Api, Handle, Usm};
-use crate::{MemoryModel, exit};
+use crate::{MemoryModel, exit, memory_model};
 
 /// A device with what the rest of the adapter must know about it.
 pub(crate) struct ClDevice {
@@ -148,6 +148,7 @@ impl ClDevice {
         };
         let system = can_access(sys::CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL);
         let features = query::features(has, ask)
+            .and(memory_model::features(ask))
             .with_if(usm.is_some(), Feature::UsmDevice)
             .with_if(unified.on_host, Feature::UsmHost)
             .with_if(unified.shared, Feature::UsmShared)

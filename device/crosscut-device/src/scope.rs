@@ -34,9 +34,11 @@ pub enum Scope {
 
 /// Runs `atomics`, whose atomic operations and fences reach as far as `scope` says.
 ///
-/// A narrower scope can be faster and is never required; the host's atomics reach everybody. Atomics of 8 and
-/// 16 bits reach the device at least, because devices change the four bytes around them: where the system is to see
-/// one, it is to see all of those four bytes.
+/// A narrower scope can be faster and is never required; the host's atomics reach everybody. A device that has not
+/// the scope refuses the kernel when it is submitted: its features tell.
+///
+/// Atomics of 8 and 16 bits reach the device at least, and in local memory the work-group, because devices change the
+/// four bytes around them: where the system is to see one, it is to see all of those four bytes.
 ///
 /// ```
 /// use crosscut_device::{Scope, in_scope};

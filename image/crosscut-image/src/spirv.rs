@@ -10,6 +10,7 @@
 //! - `interface`: what its kernels take.
 //! - `annotations`: what is said about variables, for drivers that know it.
 //! - `specialise`: gives specialization constants their values.
+//! - `synchronisation`: how far its atomics and fences reach, and what they order.
 
 mod annotations;
 mod dominance;
@@ -17,6 +18,7 @@ mod grammar;
 mod interface;
 mod rules;
 mod specialise;
+mod synchronisation;
 mod typing;
 mod valid;
 mod words;
@@ -27,6 +29,7 @@ pub use annotations::{
 };
 pub use interface::{KernelInterface, KernelParameter, ValueKind, interfaces};
 pub use specialise::{Specialised, specialise};
+pub use synchronisation::{Strength, Synchronisation, synchronisation};
 pub use valid::validate;
 
 use words::Words;

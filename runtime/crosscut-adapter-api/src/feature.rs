@@ -12,6 +12,17 @@ use std::fmt;
 ///     println!("{}: {}", feature.name(), if device.has(*feature) { "yes" } else { "no" });
 /// }
 /// assert_eq!(Feature::Fp64.name(), "fp64");
+///
+/// // The strongest order that its atomics have.
+/// use std::sync::atomic::Ordering;
+/// let order = if device.has(Feature::AtomicSeqCst) {
+///     Ordering::SeqCst
+/// } else if device.has(Feature::AtomicAcqRel) {
+///     Ordering::AcqRel
+/// } else {
+///     Ordering::Relaxed
+/// };
+/// println!("atomics up to {order:?}");
 /// # Ok::<(), crosscut::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +42,22 @@ pub enum Feature {
     AtomicFp64Add,
     /// Atomic minimum and maximum of `f64` are one instruction each.
     AtomicFp64MinMax,
+    /// Atomics may acquire and release, as `Ordering::AcqRel` and its halves say; all may be relaxed.
+    AtomicAcqRel,
+    /// Atomics may be sequentially consistent, as `Ordering::SeqCst` says.
+    AtomicSeqCst,
+    /// Atomics may reach the whole device; all reach the work-group.
+    AtomicScopeDevice,
+    /// Atomics may reach all devices and the host, as `Scope::System` says.
+    AtomicScopeSystem,
+    /// Fences may acquire and release.
+    FenceAcqRel,
+    /// Fences may be sequentially consistent.
+    FenceSeqCst,
+    /// Fences may reach the whole device; all reach the work-group.
+    FenceScopeDevice,
+    /// Fences may reach all devices and the host.
+    FenceScopeSystem,
     /// Items of a group form sub-groups that kernels may ask about.
     SubGroups,
     /// Items of a sub-group may exchange values directly.
@@ -63,6 +90,14 @@ impl Feature {
         Self::AtomicFp32MinMax,
         Self::AtomicFp64Add,
         Self::AtomicFp64MinMax,
+        Self::AtomicAcqRel,
+        Self::AtomicSeqCst,
+        Self::AtomicScopeDevice,
+        Self::AtomicScopeSystem,
+        Self::FenceAcqRel,
+        Self::FenceSeqCst,
+        Self::FenceScopeDevice,
+        Self::FenceScopeSystem,
         Self::SubGroups,
         Self::SubGroupShuffle,
         Self::UsmDevice,
@@ -86,6 +121,14 @@ impl Feature {
             Self::AtomicFp32MinMax => "atomic_fp32_min_max",
             Self::AtomicFp64Add => "atomic_fp64_add",
             Self::AtomicFp64MinMax => "atomic_fp64_min_max",
+            Self::AtomicAcqRel => "atomic_order_acq_rel",
+            Self::AtomicSeqCst => "atomic_order_seq_cst",
+            Self::AtomicScopeDevice => "atomic_scope_device",
+            Self::AtomicScopeSystem => "atomic_scope_system",
+            Self::FenceAcqRel => "fence_order_acq_rel",
+            Self::FenceSeqCst => "fence_order_seq_cst",
+            Self::FenceScopeDevice => "fence_scope_device",
+            Self::FenceScopeSystem => "fence_scope_system",
             Self::SubGroups => "sub_groups",
             Self::SubGroupShuffle => "sub_group_shuffle",
             Self::UsmDevice => "usm_device_allocations",
@@ -119,6 +162,7 @@ impl fmt::Display for Feature {
 /// let there = wanted.without(Feature::Fp16);
 /// assert!(there.has(Feature::Fp64) && !there.is_empty());
 /// assert!(wanted.missing_from(there).iter().eq([Feature::Fp16]));
+/// assert_eq!(there.and(wanted), wanted);
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Features(u32);
@@ -126,6 +170,23 @@ pub struct Features(u32);
 impl Features {
     /// None at all.
     pub const NONE: Self = Self(0);
+
+    /// What a device has whose atomics and fences are those of Rust's whole memory model, in every scope.
+    pub const WHOLE_MEMORY_MODEL: Self = Self::NONE
+        .with(Feature::AtomicAcqRel)
+        .with(Feature::AtomicSeqCst)
+        .with(Feature::AtomicScopeDevice)
+        .with(Feature::AtomicScopeSystem)
+        .with(Feature::FenceAcqRel)
+        .with(Feature::FenceSeqCst)
+        .with(Feature::FenceScopeDevice)
+        .with(Feature::FenceScopeSystem);
+
+    /// Those of both.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
 
     /// Whether this one is among them.
     #[must_use]

@@ -387,7 +387,7 @@ impl Kernels {
                     Error::new(ErrorKind::Build, format!("corrupt device image: {error}"))
                         .with_help("rebuild with `cargo crosscut build`")
                 })?;
-                let needs = requirement::of_capabilities(&module.capabilities);
+                let needs = requirement::of_module(&module, &found.image.payload);
                 requirement::check(&kernel.display_name, needs, context.device())?;
                 CodeForm::Spirv64
             }

@@ -114,13 +114,14 @@ impl SpirvProgram {
                 "compile a module with at least one kernel",
             ));
         };
-        let needs = requirement::of_capabilities(&module.capabilities);
-        for device in context.devices() {
-            requirement::check(&first.name, needs, device)?;
-        }
         let numbers = values.iter().map(|(number, value)| (*number, value.bits)).collect();
         let specialised = spirv::specialise(bytes, &numbers).map_err(refused)?;
         check_values(values, &specialised.constants)?;
+        // With its values: scopes and orders may be specialization constants.
+        let needs = requirement::of_module(&module, &specialised.bytes);
+        for device in context.devices() {
+            requirement::check(&first.name, needs, device)?;
+        }
         let form = (Target::Spirv64, CodeForm::Spirv64);
         let build = |context: Context| {
             let (device, adapter) = (context.device(), &*context.inner().adapter);

@@ -17,6 +17,8 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("host memory has an address on both sides where the device says so", host_addresses),
     everywhere("a queue out of order is made where the device says so", out_of_order),
     everywhere("sub-group sizes are ascending, and belong to devices with sub-groups", sub_groups),
+    everywhere("what reaches all devices reaches the device, atomics and fences alike", scopes),
+    everywhere("atomics that can be sequentially consistent can acquire and release", orders),
     everywhere("sub-devices are counted where the device can be cut", partitions),
     where_programs_are_built("a device that takes SPIR-V has 64-bit addresses", wide),
 ];
@@ -109,6 +111,22 @@ fn sub_groups(device: &TestDevice) -> Result<(), String> {
     ensure!(has || sizes.is_empty(), "no sub-groups, and sizes {sizes:?}");
     ensure!(has || !info.features.has(Feature::SubGroupShuffle), "it shuffles what it has not");
     Ok(())
+}
+
+/// Whether it has `less` if it has `more`.
+fn includes(device: &TestDevice, more: Feature, less: Feature) -> Result<(), String> {
+    let features = device.info().features;
+    ensure!(!features.has(more) || features.has(less), "it has {more} and no {less}");
+    Ok(())
+}
+
+fn scopes(device: &TestDevice) -> Result<(), String> {
+    includes(device, Feature::AtomicScopeSystem, Feature::AtomicScopeDevice)?;
+    includes(device, Feature::FenceScopeSystem, Feature::FenceScopeDevice)
+}
+
+fn orders(device: &TestDevice) -> Result<(), String> {
+    includes(device, Feature::AtomicSeqCst, Feature::AtomicAcqRel)
 }
 
 fn partitions(device: &TestDevice) -> Result<(), String> {

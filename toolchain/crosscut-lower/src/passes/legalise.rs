@@ -128,7 +128,7 @@ fn atomic(line: &str, instruction: &Instruction<'_>) -> String {
     if let Some(call) = narrow::call(instruction) {
         return call;
     }
-    memory_scopes::scoped(line, "device")
+    memory_scopes::scoped(line, memory_scopes::unasked(line))
 }
 
 /// A 128-bit operation that is too long to be split in place, as a call.

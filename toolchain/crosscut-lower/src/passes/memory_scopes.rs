@@ -40,6 +40,16 @@ pub(crate) fn finish(ir: &mut Ir) {
     }
 }
 
+/// The scope of an atomic for which the program asks none: the device, and for a relaxed one in a work-group's own
+/// memory that work-group, which is all that can see it. One that orders other memory, too, orders it for the device.
+pub(crate) fn unasked(line: &str) -> &'static str {
+    let orders = |word| matches!(word, "acquire" | "release" | "acq_rel" | "seq_cst");
+    // What is stored may be a pointer, too.
+    let local = line.matches("ptr addrspace(3) ").count();
+    let is_local = local > 0 && local == line.matches("ptr ").count();
+    if is_local && !tokens(line).any(|token| orders(token.1)) { "workgroup" } else { "device" }
+}
+
 /// The line with a scope in front of its memory order; as it is if it has one, or no order.
 pub(crate) fn scoped(line: &str, scope: &str) -> String {
     if line.contains("syncscope(") {
@@ -145,6 +155,18 @@ fn rewrite(function: &mut Item, states: &BTreeMap<String, Open>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_a_group_can_see_reaches_no_further_unless_it_orders_other_memory() {
+        let local = "  %x = atomicrmw add ptr addrspace(3) %p, i32 1 monotonic, align 4";
+        assert_eq!(unasked(local), "workgroup");
+        assert_eq!(unasked(&local.replace("monotonic", "acq_rel")), "device");
+        assert_eq!(unasked(&local.replace("(3)", "(1)")), "device");
+        assert_eq!(unasked(&local.replace("(3)", "(4)")), "device");
+        assert_eq!(unasked("  fence release"), "device");
+        let address = "  store atomic ptr addrspace(3) %a, ptr addrspace(1) %p monotonic, align 8";
+        assert_eq!(unasked(address), "device");
+    }
 
     #[test]
     fn scopes_hold_across_blocks_and_nest() {

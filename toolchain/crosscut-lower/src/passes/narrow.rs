@@ -3,10 +3,13 @@
 //! In global memory they become exchanges of the 32 bits around them. A variable of the item itself has no
 //! such word around it that is its own, and nobody to share it with: there they are plain code.
 
+use super::memory_scopes;
 use crate::ir::{Instruction, tokens};
 
 /// The address space of an item's own variables.
 const PRIVATE: &str = "0";
+/// The address space of a work-group's memory.
+const LOCAL: &str = "3";
 
 /// An atomic of 8 or 16 bits as a call of the library; `None` for other widths.
 pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
@@ -70,7 +73,7 @@ pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
 /// How far an atomic reaches and what it orders, `device.monotonic`, as a part of a name.
 fn strength(text: &str, words: &[&str]) -> String {
     let scope = text.split_once("syncscope(\"").and_then(|(_, rest)| rest.split_once('"'));
-    let scope = scope.map_or("device", |(scope, _)| scope);
+    let scope = scope.map_or_else(|| memory_scopes::unasked(text), |(scope, _)| scope);
     let has = |order| words.contains(&order);
     let order = if has("seq_cst") {
         "seq_cst"
@@ -111,8 +114,14 @@ pub(crate) fn definition(rest: &str) -> Option<String> {
     if space == PRIVATE {
         return private(operation, kind, rest);
     }
-    // Other bytes of the word may be those of other groups, whatever this one is.
-    let scope = if matches!(scope, "subgroup" | "workgroup") { "device" } else { scope };
+    // Other bytes of the word may be those of other groups, whatever this one is; in the memory of a group, those of
+    // its other sub-groups.
+    let scope = match (space, scope) {
+        (LOCAL, "subgroup") => "workgroup",
+        (LOCAL, scope) => scope,
+        (_, "subgroup" | "workgroup") => "device",
+        (_, scope) => scope,
+    };
     let mask = (1u64 << bits) - 1;
     let find = format!(
         "  %address = ptrtoint {pointer} %p to i64
@@ -307,7 +316,18 @@ mod tests {
             "  %b = cmpxchg ptr addrspace(3) %p, i16 1, i16 2 syncscope(\"workgroup\") release acquire, align 2",
         );
         assert_eq!(name, "cmpxchg.i16.3.workgroup.acq_rel");
-        assert!(text.contains("%word syncscope(\"device\") acquire"), "not only the group: {text}");
+        assert!(text.contains("%word syncscope(\"workgroup\") acquire"), "the group's own: {text}");
+        let (text, _) = named(
+            "  %b = atomicrmw or ptr addrspace(3) %p, i8 1 syncscope(\"subgroup\") monotonic, align 1",
+        );
+        assert!(text.contains("%word syncscope(\"workgroup\") monotonic"), "{text}");
+        let (text, _) = named(
+            "  %b = atomicrmw or ptr addrspace(1) %p, i8 1 syncscope(\"workgroup\") monotonic, align 1",
+        );
+        assert!(
+            text.contains("%word syncscope(\"device\") monotonic"),
+            "not only the group: {text}"
+        );
         let (text, _) = named(
             "  %c = atomicrmw nand ptr addrspace(1) %p, i32 1 syncscope(\"workgroup\") monotonic, align 4",
         );
