@@ -5,7 +5,7 @@ use std::fmt;
 use crosscut_device::DeviceData;
 
 use crate::kernel::{ItemIndex, KernelArg, Once, PerItem, Range, View};
-use crate::{DeviceRows, DeviceRowsMut, DeviceSliceMut, Event, Launch, Queue, Result};
+use crate::{DeviceRows, DeviceRowsMut, DeviceSliceMut, Event, HostArg, Launch, Queue, Result};
 
 /// The commands of a group, in [`Queue::submit`].
 ///
@@ -149,6 +149,33 @@ impl<'q> Handler<'q> {
     /// As there.
     pub fn host_task<F: FnOnce() + Send + 'static>(&mut self, task: F) -> Result<Event> {
         self.command(|launch| launch.host_task(task))
+    }
+
+    /// [`Queue::host_task_with`], in this group.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::builder().out_of_order().build()?;
+    /// let (mut x, mut sum) = (queue.zeroed::<u32>(4)?, queue.zeroed::<u32>(1)?);
+    /// queue.submit(|group| {
+    ///     group.for_each(&mut x, (), |i, x, ()| *x = i as u32)?;
+    ///     group.host_task_with((&x, &mut sum), |(x, sum)| sum[0] = x.iter().sum())?;
+    ///     group.for_each(&mut x, &sum, |_, x, sum| *x = sum[0] - *x)?;
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(queue.download(&x)?, [6, 5, 4, 3]);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn host_task_with<A, F>(&mut self, arguments: A, task: F) -> Result<Event>
+    where
+        A: HostArg,
+        F: for<'h> FnOnce(View<'h, A, Once>) + Send + 'static,
+    {
+        self.command(|launch| launch.host_task_with(arguments, task))
     }
 }
 

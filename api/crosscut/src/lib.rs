@@ -91,6 +91,7 @@ mod device;
 mod global;
 mod group;
 pub mod guide;
+mod host_arg;
 mod kernel;
 mod launch;
 mod part;
@@ -124,6 +125,7 @@ pub use crosscut_runtime::{
 };
 pub use device::{default_device, devices, platforms, select, select_device};
 pub use group::Handler;
+pub use host_arg::HostArg;
 pub use kernel::{
     Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, Reducer, View,
 };

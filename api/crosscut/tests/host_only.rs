@@ -185,6 +185,26 @@ fn a_kernel_behind_a_barrier_waits_for_what_the_barrier_waits_for() -> Result<()
 }
 
 #[test]
+fn a_task_inside_a_task_is_refused_the_queues_of_both() -> Result<()> {
+    static OUTER: std::sync::OnceLock<Queue> = std::sync::OnceLock::new();
+    static REFUSED: AtomicU32 = AtomicU32::new(0);
+    let outer = OUTER.get_or_init(host);
+    let x = outer.upload(&[1u32])?;
+    // One that has a thread of its own, in which the other runs when it is submitted.
+    outer.host_task(move || {
+        let inner = host();
+        let event = inner.host_task_with(&x, |_| {
+            REFUSED.fetch_add(OUTER.get().unwrap().wait().is_err().into(), Relaxed);
+        });
+        event.unwrap().wait().unwrap();
+        REFUSED.fetch_add(OUTER.get().unwrap().wait().is_err().into(), Relaxed);
+    })?;
+    outer.wait()?;
+    assert_eq!(REFUSED.load(Relaxed), 2);
+    Ok(())
+}
+
+#[test]
 fn items_that_show_one_another_values_of_different_sizes_are_told() {
     fn swap<T: DeviceCopy>(item: &crosscut::NdItem<'_, usize>, value: T) -> T {
         item.sub_group().shuffle_xor(value, 1)

@@ -1,14 +1,15 @@
 //! Host tasks and barriers: commands that run no code of the device.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
-use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, Promise};
+use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, Promise, Slot};
 
 use crate::command::{Command, Outcome, add};
 use crate::event::Event;
+use crate::lent::Lent;
 use crate::queue::Queue;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -16,20 +17,23 @@ use crate::worker;
 use crate::{Error, ErrorKind};
 
 thread_local! {
-    /// The number of the queue whose host task this thread is running.
-    static INSIDE: Cell<Option<u64>> = const { Cell::new(None) };
+    /// The numbers of the queues whose host tasks this thread is running, one inside the other.
+    static INSIDE: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Whether this thread is running a host task of the queue with this number.
 pub(crate) fn inside_task_of(queue: u64) -> bool {
     // At the end of a thread its locals are gone, and no task runs there.
-    INSIDE.try_with(|inside| inside.get() == Some(queue)).unwrap_or(false)
+    INSIDE.try_with(|inside| inside.borrow().contains(&queue)).unwrap_or(false)
 }
 
 /// Whether this thread is running a host task.
 pub(crate) fn inside_any() -> bool {
-    INSIDE.try_with(|inside| inside.get().is_some()).unwrap_or(false)
+    INSIDE.try_with(|inside| !inside.borrow().is_empty()).unwrap_or(false)
 }
+
+/// A host task, which is given the memory it was lent.
+pub type HostTask = Box<dyn FnOnce(&[Slot]) + Send>;
 
 /// A task that waits for commands.
 struct Waiting {
@@ -41,8 +45,10 @@ struct Waiting {
 
 /// A task, its event's other end, and its command, which is told of a panic.
 struct Ready {
-    task: worker::Job,
+    task: HostTask,
+    // Before the memory: dropping the last of an allocation waits for whoever uses it, this task too.
     promise: Box<dyn Promise>,
+    memory: Lent,
     command: Arc<Command>,
     queue: u64,
 }
@@ -58,10 +64,27 @@ impl Queue {
         task: Box<dyn FnOnce() + Send>,
         after: &[Event],
     ) -> Result<Event, Error> {
+        self.submit_task(Box::new(move |_| task()), Lent::nothing(), after)
+    }
+
+    /// Runs `task` with memory, once `after` and whatever uses the memory has completed. Whoever uses
+    /// it next waits for the task.
+    pub(crate) fn submit_task(
+        &self,
+        task: HostTask,
+        memory: Lent,
+        after: &[Event],
+    ) -> Result<Event, Error> {
         let failed = |error| Error::driver("submitting a host task", error);
         let mut waits = Vec::new();
         for command in after.iter().flat_map(Event::unsettled) {
             add(&mut waits, command);
+        }
+        let space = self.context().space();
+        let order = (!memory.is_nothing())
+            .then(|| space.submit.lock().unwrap_or_else(PoisonError::into_inner));
+        for (allocation, access) in memory.uses() {
+            allocation.uses().collect(access, self.origin, &mut waits);
         }
         let (event, promise) = self.context().inner().adapter.promise().map_err(failed)?;
         let command = Command::new(self.origin, event, Outcome::Settled);
@@ -72,6 +95,10 @@ impl Queue {
             // promise is dropped, and nobody has heard of its event.
             self.adapter.barrier(&[&*command.event]).map_err(failed)?;
         }
+        for (allocation, access) in memory.uses() {
+            allocation.uses().note(access, &command);
+        }
+        drop(order);
         self.pending.remember_task(&command);
         let waiting = Arc::new(Waiting {
             left: AtomicUsize::new(waits.len() + 1),
@@ -79,6 +106,7 @@ impl Queue {
             ready: Mutex::new(Some(Ready {
                 task,
                 promise,
+                memory,
                 command: Arc::clone(&command),
                 queue: self.number(),
             })),
@@ -162,27 +190,47 @@ impl Ready {
     /// What it waited for failed.
     fn give_up(self, error: DriverError) {
         self.promise.keep(Err(error));
-        let task = AssertUnwindSafe(self.task);
-        // What it captured is the user's, and may panic when it goes.
-        let _ = catch_unwind(move || drop(task));
+        discard(self.task);
     }
 
     fn run(self) {
-        let Self { task, promise, command, queue } = self;
-        INSIDE.set(Some(queue));
-        let outcome = catch_unwind(AssertUnwindSafe(task));
-        INSIDE.set(None);
-        if let Err(payload) = outcome {
-            command.fail(Error::new(
-                ErrorKind::Panic,
-                format!("a host task panicked: {}", message(&*payload)),
-            ));
-            // Dropping a payload can itself panic.
-            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-                std::mem::forget(second);
+        let Self { task, promise, memory, command, queue } = self;
+        let outcome = match memory.fetch() {
+            Ok(rooms) => {
+                if let Some(error) = call(queue, || task(&rooms.slots())) {
+                    command.fail(error);
+                }
+                // Also after a panic: as with kernels, what was written until then is there.
+                memory.store(&rooms)
             }
-        }
-        promise.keep(Ok(()));
+            Err(error) => {
+                discard(task);
+                Err(error)
+            }
+        };
+        promise.keep(outcome);
+    }
+}
+
+/// Runs a task of a queue; returns its panic.
+pub(crate) fn call(queue: u64, task: impl FnOnce()) -> Option<Error> {
+    INSIDE.with_borrow_mut(|inside| inside.push(queue));
+    let outcome = catch_unwind(AssertUnwindSafe(task));
+    INSIDE.with_borrow_mut(|inside| inside.pop());
+    let payload = outcome.err()?;
+    let text = format!("a host task panicked: {}", message(&*payload));
+    // Dropping a payload can itself panic.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+    Some(Error::new(ErrorKind::Panic, text))
+}
+
+/// Drops a task that is not to run: what it captured is the user's, and may panic when it goes.
+fn discard(task: HostTask) {
+    let task = AssertUnwindSafe(task);
+    if let Err(payload) = catch_unwind(move || drop(task)) {
+        std::mem::forget(payload);
     }
 }
 

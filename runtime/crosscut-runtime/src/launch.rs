@@ -155,7 +155,8 @@ impl Queue {
         }
     }
 
-    fn check_bindings(&self, bindings: &[Binding<'_>]) -> Result<(), Error> {
+    /// Every buffer is of this context, and what is written is there once.
+    pub(crate) fn check_bindings(&self, bindings: &[Binding<'_>]) -> Result<(), Error> {
         for (index, binding) in bindings.iter().enumerate() {
             if let Source::Buffer(region) = binding.source {
                 self.context().owns(region.buffer().context(), "a buffer among the arguments")?;

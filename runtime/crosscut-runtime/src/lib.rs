@@ -8,7 +8,8 @@
 //!    checks and builds them once per context, or has `cache` load what an earlier run built, and
 //!    `global` makes the instances it uses.
 //! 4. `command` orders it after whatever else uses the same memory, `dependency` after the events it
-//!    was given. `host_task` has closures of the host wait their turn, for a thread of `worker`.
+//!    was given. `host_task` has closures of the host wait their turn, for a thread of `worker`,
+//!    with the memory that they were `lent`.
 //! 5. `pending` remembers it until somebody has asked, and `notice` wakes those who await it. Whoever
 //!    waits learns of a panic from the `record` the kernel wrote.
 //!
@@ -43,6 +44,7 @@ mod host_task;
 mod image_global;
 mod join;
 mod launch;
+mod lent;
 mod lines;
 mod memory;
 mod native_launch;
@@ -88,6 +90,7 @@ pub use event::{Event, EventState, EventTimes};
 pub use few::Few;
 pub use global::{GlobalHandle, NativeScope};
 pub use home::GlobalIn;
+pub use host_task::HostTask;
 pub use launch::{Binding, KernelDefinition, KernelLaunch, Source, Variant};
 pub use lines::{LineValue, print_line};
 pub use memory::Buffer;

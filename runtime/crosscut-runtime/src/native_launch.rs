@@ -1,6 +1,6 @@
 //! Launches of native code, on the host CPU.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{NativeLaunch, NativePanic, NativeQueue, Slot};
 
@@ -77,21 +77,25 @@ impl Queue {
         };
         let error = native_panic(definition, space, panic);
         let command = Command::new(self.origin, event, Outcome::Failed(error));
-        self.pending.remember(&command);
+        self.remember_panic(&command, bindings);
+        Ok(Event::of(command))
+    }
+
+    /// Remembers a command that has panicked. Whoever reads what it wrote is told, on whichever queue.
+    pub(crate) fn remember_panic(&self, command: &Arc<Command>, bindings: &[Binding<'_>]) {
+        self.pending.remember(command);
         for binding in bindings {
-            // Whoever reads what it wrote is told, on whichever queue.
             if let (Source::Buffer(region), Access::Write) = (binding.source, binding.access)
                 && let Some(bytes) = region.bytes()
             {
-                bytes.allocation.uses().note(Access::Write, &command);
+                bytes.allocation.uses().note(Access::Write, command);
             }
         }
-        Ok(Event::of(command))
     }
 }
 
 /// Where native code finds an argument; never null, aligned even if it is empty.
-fn native_address(home: Home<'_>, binding: &Binding<'_>) -> Result<*mut u8, Error> {
+pub(crate) fn native_address(home: Home<'_>, binding: &Binding<'_>) -> Result<*mut u8, Error> {
     let address = match binding.source {
         Source::Buffer(region) => region.bytes().and_then(|bytes| bytes.host_address()),
         Source::Nothing => None,

@@ -82,6 +82,11 @@ impl Pending {
         self.remember(command);
     }
 
+    /// There is a host task, which runs before its call returns.
+    pub(crate) fn begin_task(&self) {
+        self.tasked.store(true, Ordering::Release);
+    }
+
     /// Remembers a host task.
     pub(crate) fn remember_task(&self, command: &Arc<Command>) {
         self.tasked.store(true, Ordering::Release);

@@ -12,6 +12,7 @@ mod events;
 mod fills;
 mod globals;
 mod launches;
+mod lent;
 mod limits;
 mod program;
 mod spirv;
@@ -34,6 +35,7 @@ pub const BEHAVIOURS: &[&[Behaviour]] = &[
     copies::BEHAVIOURS,
     blocks::BEHAVIOURS,
     tasks::BEHAVIOURS,
+    lent::BEHAVIOURS,
     events::BEHAVIOURS,
     launches::BEHAVIOURS,
     limits::BEHAVIOURS,
