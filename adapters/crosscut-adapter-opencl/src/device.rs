@@ -13,7 +13,7 @@ use crate::context::ClContext;
 use crate::query::{self, bytes, number, text};
 use crate::reach::Unified;
 use crate::sys::{self, Api, Handle, Usm};
-use crate::{MemoryModel, exit, memory_model};
+use crate::{MemoryModel, exit, memory_model, set_up};
 
 /// A device with what the rest of the adapter must know about it.
 pub(crate) struct ClDevice {
@@ -64,8 +64,9 @@ pub(crate) fn list(memory: MemoryModel) -> Result<Vec<Arc<dyn Device>>, Absence>
     if platforms.is_empty() {
         return Err(Absence {
             reason: "the OpenCL library found no driver".to_owned(),
-            help: "install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file"
-                .to_owned(),
+            help: set_up::help(
+                "install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file",
+            ),
         });
     }
     let mut found: Vec<Arc<dyn Device>> = Vec::new();

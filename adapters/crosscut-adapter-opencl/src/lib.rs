@@ -1,8 +1,8 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and nine of its own: `query`,
-//! which asks what a device is, `memory_model`, which asks about its atomics, `partition`, which cuts it, `reach`, which knows the memory of several, `arguments`, which sets those that changed,
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and ten of its own: `query`,
+//! which asks what a device is, `memory_model`, which asks about its atomics, `set_up`, which knows where `cargo crosscut` would look for drivers, `partition`, which cuts it, `reach`, which knows the memory of several, `arguments`, which sets those that changed,
 //! `callback`, by which the driver calls us, `variable`, which copies variables by name, `rest`, which keeps queues a while before they are
 //! released, and `exit`, which keeps the driver from being called once the process has begun to end.
 //!
@@ -36,6 +36,7 @@ mod query;
 mod queue;
 mod reach;
 mod rest;
+mod set_up;
 mod sys;
 mod variable;
 

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use crosscut_adapter_api::Backend;
+
 use crate::device::{Device, Listed, Runtime};
 use crate::selector::{Place, Selector};
 use crate::{Error, ErrorKind, registry};
@@ -33,7 +35,7 @@ impl Chosen {
     fn find(&self, of: &Runtime) -> Result<Vec<Device>, Error> {
         let Self { variable, text, .. } = self;
         let said = format!("{variable}=`{text}`");
-        let selector = Selector::parse(text).map_err(|why| {
+        let selector = Selector::parse(text, &of.backends_here()).map_err(|why| {
             unreadable(of, &said, &why).with_help(format!(
                 "set {variable} to one of these, for example `host` or `opencl:cpu`"
             ))
@@ -56,8 +58,8 @@ impl Runtime {
     pub fn select_by_text(&self, text: &str) -> Result<Device, Error> {
         let (text, help) = (text.trim(), "pass one of these, for example `host` or `opencl:cpu`");
         let said = format!("the selector `{text}`");
-        let selector =
-            Selector::parse(text).map_err(|why| unreadable(self, &said, &why).with_help(help))?;
+        let selector = Selector::parse(text, &self.backends_here())
+            .map_err(|why| unreadable(self, &said, &why).with_help(help))?;
         let mut search = Search { selector: &selector, accepted: Vec::new(), notes: Vec::new() };
         match self.selector() {
             None => search.look_at_all(self),
@@ -70,6 +72,11 @@ impl Runtime {
         }
         let accepted = search.finish(self, &said).map_err(|error| error.with_help(help))?;
         self.best_of(accepted, registry::has_images())
+    }
+
+    /// The back ends that there are adapters for.
+    fn backends_here(&self) -> Vec<Backend> {
+        self.adapters.iter().map(|listed| listed.adapter.backend()).collect()
     }
 }
 
@@ -115,7 +122,7 @@ impl Search<'_> {
         let mut overview = of.overview();
         let missing = self.selector.without_adapter().into_iter();
         let missing =
-            missing.map(|name| format!("{name}: no device: Crosscut cannot use {name} yet"));
+            missing.map(|name| format!("{name}: no device: this build has no adapter for {name}"));
         for note in self.notes.into_iter().chain(missing) {
             overview += &format!("\n    {note}");
         }

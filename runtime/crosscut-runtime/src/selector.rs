@@ -24,7 +24,7 @@ struct Term {
 enum BackendPattern {
     Any,
     One(Backend),
-    /// A name the syntax knows and Crosscut has no adapter for: matches nothing.
+    /// A name the syntax knows and this build has no adapter for: matches nothing.
     NotHere(&'static str),
 }
 
@@ -72,22 +72,22 @@ const BACKENDS: &[(&str, BackendPattern)] = &[
 ];
 
 impl Selector {
-    /// Reads a selector.
+    /// Reads a selector; there are adapters for the back ends `here`.
     ///
     /// # Errors
     /// What is wrong with it, in one line.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, here: &[Backend]) -> Result<Self, String> {
         let mut selector = Self { accept: Vec::new(), discard: Vec::new() };
         for term in text.split(';').map(str::trim) {
             match term.strip_prefix('!') {
                 _ if term.is_empty() => return Err("there is an empty term".into()),
-                Some(term) => selector.discard.push(Term::parse(term.trim())?),
+                Some(term) => selector.discard.push(Term::parse(term.trim(), here)?),
                 None if !selector.discard.is_empty() => {
                     return Err(format!(
                         "`{term}` comes after a term that discards: put it before"
                     ));
                 }
-                None => selector.accept.push(Term::parse(term)?),
+                None => selector.accept.push(Term::parse(term, here)?),
             }
         }
         // Parts are there for whoever asks for them: otherwise such a term would silently do nothing.
@@ -102,7 +102,7 @@ impl Selector {
         Ok(selector)
     }
 
-    /// The back ends that it asks for and Crosscut has no adapter for, each once.
+    /// The back ends that it asks for and this build has no adapter for, each once.
     pub(crate) fn without_adapter(&self) -> Vec<&'static str> {
         let mut names = Vec::new();
         for term in &self.accept {
@@ -144,16 +144,17 @@ impl Selector {
 }
 
 impl Term {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str, here: &[Backend]) -> Result<Self, String> {
         let (backend, devices) = text.split_once(':').unwrap_or((text, "*"));
         let name = backend.trim().to_ascii_lowercase();
-        let Some(&(_, backend)) = BACKENDS.iter().find(|(known, _)| *known == name) else {
+        let Some(&(known, backend)) = BACKENDS.iter().find(|(known, _)| *known == name) else {
             if DevicePattern::parse(&name).is_ok() {
                 return Err(format!("`{name}` is no back end: write `*:{name}` for any"));
             }
-            let known: Vec<_> = BACKENDS.iter().map(|(name, _)| *name).collect();
-            return Err(format!("`{name}` is no back end; there are {}", known.join(", ")));
+            return Err(format!("`{name}` is no back end; {}", backends(here)));
         };
+        let backend =
+            if backend.is_any_of(here) { backend } else { BackendPattern::NotHere(known) };
         let devices = devices.split(',').map(DevicePattern::parse).collect::<Result<_, _>>()?;
         Ok(Self { backend, devices })
     }
@@ -175,7 +176,28 @@ impl Term {
     }
 }
 
+/// The names there are, and those that mean something without being there.
+fn backends(here: &[Backend]) -> String {
+    let names = |among: &dyn Fn(BackendPattern) -> bool| {
+        let names = BACKENDS.iter().filter(|(_, backend)| among(*backend)).map(|(name, _)| *name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let there = names(&|backend| backend.is_any_of(here));
+    // Nobody who does not bring the test device means it.
+    let test_device = BackendPattern::One(Backend::Mock);
+    let not_here = names(&|backend| !backend.is_any_of(here) && backend != test_device);
+    match not_here.is_empty() {
+        true => format!("there are {there}"),
+        false => format!("there are {there}; this build has no adapter for {not_here}"),
+    }
+}
+
 impl BackendPattern {
+    /// Whether it can match any of these.
+    fn is_any_of(self, backends: &[Backend]) -> bool {
+        self == Self::Any || backends.iter().any(|&backend| self.matches(backend))
+    }
+
     fn matches(self, backend: Backend) -> bool {
         match self {
             Self::Any => true,
@@ -225,8 +247,14 @@ impl DevicePattern {
 mod tests {
     use super::{Backend, DeviceKind, Place, Selector};
 
+    const HERE: [Backend; 2] = [Backend::Host, Backend::OpenCl];
+
+    fn parse(text: &str) -> Result<Selector, String> {
+        Selector::parse(text, &HERE)
+    }
+
     fn accepts(text: &str, backend: Backend, kind: DeviceKind, index: usize) -> bool {
-        Selector::parse(text).unwrap().accepts(Place { backend, kind, index, parts: &[] })
+        parse(text).unwrap().accepts(Place { backend, kind, index, parts: &[] })
     }
 
     /// The first of OpenCL's devices, a CPU, or a part of it.
@@ -235,7 +263,7 @@ mod tests {
     }
 
     fn accepts_part(text: &str, parts: &[usize]) -> bool {
-        Selector::parse(text).unwrap().accepts(place(parts))
+        parse(text).unwrap().accepts(place(parts))
     }
 
     #[test]
@@ -254,9 +282,7 @@ mod tests {
 
     #[test]
     fn parts_are_only_accepted_where_somebody_asks_for_them() {
-        let cuts = |text, parts: &[usize]| {
-            Selector::parse(text).unwrap().may_accept_parts_of(place(parts))
-        };
+        let cuts = |text, parts: &[usize]| parse(text).unwrap().may_accept_parts_of(place(parts));
         assert!(cuts("opencl:0.1", &[]) && cuts("opencl:0.1.2", &[1]));
         assert!(!cuts("opencl:0.1", &[1]) && !cuts("opencl:0.1.2", &[0]));
         assert!(!cuts("opencl:0", &[]) && !cuts("opencl:1.*", &[]) && !cuts("!opencl:1", &[]));
@@ -300,14 +326,29 @@ mod tests {
     #[test]
     fn names_of_other_implementations_are_known_and_match_nothing() {
         assert!(!accepts("level_zero:gpu", Backend::OpenCl, DeviceKind::Gpu, 0));
-        let selector = Selector::parse("cuda:0;host;hip:gpu;cuda:1;!level_zero:*").unwrap();
+        let selector = parse("cuda:0;host;hip:gpu;cuda:1;!level_zero:*").unwrap();
         assert_eq!(selector.without_adapter(), ["cuda", "hip"]);
     }
 
     #[test]
+    fn a_back_end_without_an_adapter_in_this_build_is_known_and_matches_nothing() {
+        assert_eq!(parse("mock;opencl:cpu").unwrap().without_adapter(), ["mock"]);
+        assert_eq!(parse("*;native_cpu").unwrap().without_adapter(), [""; 0]);
+        let selector = Selector::parse("native_cpu;mock", &[Backend::Mock]).unwrap();
+        assert_eq!(selector.without_adapter(), ["native_cpu"]);
+        assert!(!selector.may_accept(Backend::Host) && selector.may_accept(Backend::Mock));
+        let wrong = Selector::parse("x", &[Backend::Mock]).unwrap_err();
+        assert!(wrong.contains("there are *, mock; this build has no adapter for host"), "{wrong}");
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
-        let wrong = |text| Selector::parse(text).unwrap_err();
-        assert!(wrong("hots").contains("`hots` is no back end; there are *, host"));
+        let wrong = |text| parse(text).unwrap_err();
+        assert_eq!(
+            wrong("hots"),
+            "`hots` is no back end; there are *, host, native_cpu, opencl; this build has no adapter for \
+             level_zero, cuda, hip"
+        );
         assert!(wrong("gpu").contains("write `*:gpu`"));
         assert!(wrong("opencl:x").contains("`x` is no device"));
         assert!(wrong("opencl:0.x").contains("`0.x` is no part of a device; after a point"));
