@@ -139,6 +139,22 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Rows on their way, inside a context.
+#[derive(Default)]
+struct Started(Vec<Event>);
+
+impl Started {
+    /// One more. Where there are too many, blocks until the older half has ended.
+    fn add(&mut self, event: Event) -> Result<(), Error> {
+        self.0.push(event);
+        if self.0.len() < MOST_STARTED {
+            return Ok(());
+        }
+        // The first one stays: the times of all begin with it.
+        self.0.drain(1..MOST_STARTED / 2).try_for_each(|event| event.wait())
+    }
+}
+
 impl Queue {
     /// Starts a copy for each run of the next `size` bytes, from or to memory that is given back
     /// afterwards: all that was started is waited for before this returns, also where one could not be
@@ -253,7 +269,8 @@ impl Queue {
         self.settle_pending()
     }
 
-    /// Fills a block with a pattern, over and over. One event for all of it.
+    /// Fills a block with a pattern, over and over. One event for all of it; of very many rows, the last
+    /// are on their way when this returns.
     ///
     /// # Errors
     /// As [`fill`](Self::fill).
@@ -270,16 +287,17 @@ impl Queue {
             // SAFETY: passed on.
             return unsafe { self.fill(target, pattern, after) };
         }
-        let mut events = Vec::new();
+        let mut started = Started::default();
         for number in 0..target.runs() {
             // SAFETY: passed on.
-            events.push(unsafe { self.fill(target.run(number)?, pattern, after) }?);
+            started.add(unsafe { self.fill(target.run(number)?, pattern, after) }?)?;
         }
-        Ok(Event::all(&events))
+        Ok(Event::all(&started.0))
     }
 
     /// Copies a block to another one of the same size. Inside the queue's context the copies are on
-    /// their way when this returns, with one event for all; otherwise they are complete.
+    /// their way when this returns, of very many rows the last, with one event for all; otherwise they are
+    /// complete.
     ///
     /// # Errors
     /// As [`copy`](Self::copy).
@@ -309,14 +327,14 @@ impl Queue {
             return unsafe { self.copy_across(target, source, atomic_width, after) };
         }
         let (mut to, mut from) = (target.cursor(), source.cursor());
-        let (mut done, mut events) = (0, Vec::new());
+        let (mut done, mut started) = (0, Started::default());
         while done < source.size() {
             let more = to.ahead().min(from.ahead());
             let (to, from) = (to.take(more)?, from.take(more)?);
             // SAFETY: passed on, row by row.
-            events.push(unsafe { self.copy(to, from, atomic_width, after) }?);
+            started.add(unsafe { self.copy(to, from, atomic_width, after) }?)?;
             done += more;
         }
-        Ok(Event::all(&events))
+        Ok(Event::all(&started.0))
     }
 }

@@ -5,7 +5,7 @@ mod program;
 use std::time::{Duration, Instant};
 
 use crosscut_adapter_mock::{Call, Mock, MockMemory, MockOptions};
-use crosscut_runtime::{Block, Buffer};
+use crosscut_runtime::{Block, Buffer, Region};
 use program::{device, download, queue};
 
 const ROWS: usize = 1000;
@@ -16,8 +16,11 @@ const MOST: usize = 256;
 /// How many copies the driver was asked for while it did none of them; they are done then.
 fn started(mock: &Mock, copy: impl FnOnce() + Send) -> usize {
     let count = || {
-        let is_copy = |call: &&Call| matches!(call, Call::Write { .. } | Call::Read { .. });
-        mock.log().iter().filter(is_copy).count()
+        let is_row = |call: &&Call| {
+            use Call::{Copy, Fill, Read, Write};
+            matches!(call, Write { .. } | Read { .. } | Fill { .. } | Copy { .. })
+        };
+        mock.log().iter().filter(is_row).count()
     };
     mock.clear_log();
     mock.hold();
@@ -56,4 +59,30 @@ fn rows_on_their_way_are_a_bounded_number() {
     });
     assert!(words.iter().copied().eq(1..=ROWS as u64), "{words:?}");
     assert_eq!((writing, reading), (MOST, MOST));
+}
+
+#[test]
+fn rows_that_are_filled_and_copied_on_the_device_are_a_bounded_number() {
+    let mock = Mock::with(MockOptions { memory: MockMemory::DeviceOnly, ..MockOptions::default() });
+    let queue = queue(&device(&mock));
+    let one = Buffer::allocate(queue.context(), ROWS * 16, 8).unwrap();
+    let other = Buffer::allocate(queue.context(), ROWS * 16, 8).unwrap();
+    let block = |buffer| Block::new(Region::whole(buffer), 8, [ROWS, 1], [16, ROWS * 16]).unwrap();
+    for buffer in [&one, &other] {
+        // SAFETY: nobody else uses the buffer.
+        unsafe { queue.fill(buffer.into(), &[0], &[]) }.unwrap();
+    }
+    queue.wait().unwrap();
+    let filling = started(&mock, || {
+        // SAFETY: nobody else uses the buffer.
+        unsafe { queue.fill_block(block(&one), &7u64.to_ne_bytes(), &[]) }.unwrap().wait().unwrap();
+    });
+    let copying = started(&mock, || {
+        // SAFETY: as above, and these are two.
+        let copied = unsafe { queue.copy_block(block(&other), block(&one), 0, &[]) };
+        copied.unwrap().wait().unwrap();
+    });
+    assert_eq!((filling, copying), (MOST, MOST));
+    let all = download(&queue, &other).unwrap();
+    assert!(all.chunks(2).all(|words| words == [7, 0]), "{all:?}");
 }
