@@ -116,12 +116,17 @@ fn problems_of(ir: &Ir, function: &Item) -> Vec<(Problem, Option<String>)> {
     let symbols: BTreeSet<&str> =
         globals.iter().flatten().map(|global| global.symbol.as_str()).collect();
     let mut problems = Vec::new();
+    let followed = captures::followed(function);
     for line in &function.lines[1..] {
-        if let Some(problem) = problem_of(ir, &symbols, line) {
+        // What is done to a vector of the host need not allocate: the reference to it is what is wrong.
+        let is_followed = || followed.iter().any(|it| std::ptr::eq(*it, line));
+        if let Some(problem) = problem_of(ir, &symbols, line)
+            && !(matches!(problem, Problem::Heap | Problem::Free) && is_followed())
+        {
             problems.push((problem, location_of(line)));
         }
     }
-    for line in captures::followed(function) {
+    for line in followed {
         problems.push((Problem::Captured, location_of(line)));
     }
     for line in flow::divergent_barriers(function) {
