@@ -18,8 +18,8 @@ use crate::names;
 use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
-    aggregates, arrivals, atomic_access, constants, decorations, division, integers, legalise,
-    masks, memory_scopes, parts, records, scope, sets, sites, spaces, sub_groups, tables,
+    aggregates, arrivals, assertions, atomic_access, constants, decorations, division, integers,
+    legalise, masks, memory_scopes, parts, records, scope, sets, sites, spaces, sub_groups, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -48,7 +48,7 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     dump.write("optimise", None, || ir.print());
 
     // A symbol that is still called after optimising is really wanted.
-    let mut elsewhere = untold;
+    let mut elsewhere = if assertions::any_shows_nothing(&ir) { untold } else { BTreeSet::new() };
     let wanted = check::missing_functions(&ir, &entries);
     if missing.iter().any(|symbol| wanted.contains(symbol)) {
         elsewhere.extend(wanted.into_iter().filter(|symbol| {

@@ -73,6 +73,15 @@ pub(crate) fn untold(ir: &Ir) -> BTreeSet<String> {
         .collect()
 }
 
+/// Whether an assertion is left that shows neither side.
+pub(crate) fn any_shows_nothing(ir: &Ir) -> bool {
+    let shows_nothing = |call: Call<'_>| {
+        let number = call.number(0).and_then(|number| u32::try_from(number).ok());
+        number.and_then(Assertion::from_number).is_some_and(|assertion| assertion.kinds == [0, 0])
+    };
+    ir.functions().flat_map(Item::calls).any(|call| call.callee == PANIC && shows_nothing(call))
+}
+
 fn failing(ir: &Ir) -> impl Iterator<Item = &Item> {
     ir.items
         .iter()
@@ -151,5 +160,19 @@ mod tests {
         ));
         assert_eq!(sides(&defined)[OLD], ["u16", "u16"]);
         assert!(untold(&defined).is_empty());
+    }
+
+    #[test]
+    fn an_assertion_shows_nothing_if_neither_side_has_a_kind() {
+        let shown = |kinds| {
+            let number = Assertion { compared: 1, kinds }.number();
+            let call = format!(
+                "call void {PANIC}(i32 {number}, ptr null, ptr null, ptr null, i64 0, i64 0)"
+            );
+            !any_shows_nothing(&Ir::parse(&format!(
+                "define void @f() {{\n  {call}\n  unreachable\n}}\n"
+            )))
+        };
+        assert_eq!([[0, 0], [3, 0], [0, 3], [3, 3]].map(shown), [false, true, true, true]);
     }
 }
