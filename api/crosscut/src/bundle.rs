@@ -150,6 +150,31 @@ impl<'a> BundleBuilder<'a> {
         self
     }
 
+    /// Asks for sub-groups of so many items in all kernels of the bundle, as
+    /// [`Launch::sub_group_size`](crate::Launch::sub_group_size) does for one launch.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use crosscut::Bundle;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut sizes = queue.zeroed::<usize>(8)?;
+    /// if let Some(&smallest) = queue.device().info().sub_group_sizes.first() {
+    ///     let bundle = Bundle::of(queue.context()).sub_group_size(smallest).build()?;
+    ///     queue.launch().use_bundle(&bundle).parallel_for(
+    ///         NdRange::new(8, 8),
+    ///         &mut sizes,
+    ///         |item, size| *size = item.sub_group().max_size(),
+    ///     )?;
+    ///     assert!(queue.download(&sizes)?.iter().all(|size| *size == smallest));
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    pub fn sub_group_size(mut self, items: usize) -> Self {
+        specialize::set_sub_group_size(&mut self.values, items);
+        self
+    }
+
     /// Takes only the kernels whose names are accepted.
     ///
     /// ```

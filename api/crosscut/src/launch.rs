@@ -48,6 +48,11 @@ impl<'q> Launch<'q> {
         &self.after
     }
 
+    /// Whether it asks for a size of sub-groups.
+    pub(crate) fn has_sub_group_size(&self) -> bool {
+        self.values.sub_group_size().is_some()
+    }
+
     /// Whether it says nothing about the build of the kernel.
     pub(crate) fn is_plain(&self) -> bool {
         self.values.is_empty() && self.bundle.is_none()
@@ -58,6 +63,10 @@ impl<'q> Launch<'q> {
         match &self.bundle {
             None => Ok(Variant::With(&self.values)),
             Some(bundle) if self.values.is_empty() => Ok(Variant::Of(bundle.runtime())),
+            Some(_) if self.values.sub_group_size().is_some() => Err(Error::invalid(
+                "a launch with a bundle and with a size of sub-groups",
+                "give the size to the bundle: `Bundle::of(context).sub_group_size(items)`",
+            )),
             Some(_) => Err(Error::invalid(
                 "a launch with a bundle and with values for specialization constants",
                 "give the values to the bundle: `Bundle::of(context).with(&CONSTANT, value)`",
@@ -114,6 +123,33 @@ impl<'q> Launch<'q> {
     /// ```
     pub fn with<T: SpecValue>(mut self, constant: &'static SpecConstant<T>, value: T) -> Self {
         specialize::set(&mut self.values, constant, value);
+        self
+    }
+
+    /// Asks for sub-groups of so many items, one of the sizes that
+    /// [`DeviceInfo::sub_group_sizes`](crate::DeviceInfo::sub_group_sizes) has; without it the device chooses. SYCL's
+    /// `reqd_sub_group_size`.
+    ///
+    /// A device builds its kernel once for every size. Another size is an error of the launch, which names those that
+    /// there are.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    ///
+    /// let queue = Queue::new()?;
+    /// let mut sums = queue.zeroed::<u32>(64)?;
+    /// if let Some(&largest) = queue.device().info().sub_group_sizes.last() {
+    ///     queue.launch().sub_group_size(largest).parallel_for(
+    ///         NdRange::new(64, 64),
+    ///         &mut sums,
+    ///         |item, sum| *sum = item.sub_group().reduce(1, |a, b| a + b),
+    ///     )?;
+    ///     assert_eq!(queue.download(&sums)?, [largest as u32; 64]);
+    /// }
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    pub fn sub_group_size(mut self, items: usize) -> Self {
+        specialize::set_sub_group_size(&mut self.values, items);
         self
     }
 

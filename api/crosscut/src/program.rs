@@ -247,6 +247,12 @@ impl Launch<'_> {
         arguments: impl ProgramArgs,
     ) -> Result<Event> {
         self.queue().outside_kernels()?;
+        if self.has_sub_group_size() {
+            return Err(Error::invalid(
+                "a kernel of a SPIR-V program is launched with a size of sub-groups",
+                "compile the module for that size: `OpExecutionMode` with `SubgroupSize`",
+            ));
+        }
         if !self.is_plain() {
             return Err(Error::invalid(
                 "a kernel of a SPIR-V program is launched with a bundle or a `SpecConstant`",

@@ -1,4 +1,4 @@
-//! Values of specialization constants, for launches and bundles.
+//! Values of specialization constants and sizes of sub-groups, for launches and bundles.
 
 use std::any::TypeId;
 use std::mem::MaybeUninit;
@@ -20,4 +20,10 @@ pub(crate) fn set<T: SpecValue>(
     let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), size_of::<T>()) };
     // SAFETY: a static of a constant of this type, and the bytes of a value of it.
     unsafe { values.set(constant.address(), TypeId::of::<T>(), bytes) };
+}
+
+/// Asks for sub-groups of so many items. No device has more than fit: such a size is refused as any other that is not
+/// there.
+pub(crate) fn set_sub_group_size(values: &mut Specialization, items: usize) {
+    values.set_sub_group_size(u32::try_from(items).unwrap_or(u32::MAX));
 }

@@ -1,7 +1,7 @@
 //! Sub-groups on the host: what is said when their items part.
 
 use crosscut::prelude::*;
-use crosscut::{Backend, ErrorKind, Feature};
+use crosscut::{Backend, Bundle, ErrorKind, Feature};
 
 fn host() -> Queue {
     let device = crosscut::devices()
@@ -91,4 +91,42 @@ fn a_panic_in_one_sub_group_ends_its_work_group() {
     });
     let text = event.unwrap().wait().unwrap_err().to_string();
     assert!(text.contains("the second sum") && text.contains("in item 8"), "{text}");
+}
+
+#[test]
+fn the_size_that_the_host_has_can_be_asked_for_and_no_other() {
+    let queue = host();
+    let mut sizes = queue.zeroed::<usize>(16).unwrap();
+    let mut ask = |items| {
+        let range = NdRange::new(16, 16);
+        let launch = queue.launch().sub_group_size(items);
+        launch.parallel_for(range, &mut sizes, |item, size| *size = item.sub_group().size())
+    };
+    for items in [0, 1, 16, usize::MAX] {
+        let error = ask(items).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
+        let asked = u32::try_from(items).unwrap_or(u32::MAX);
+        let message = error.message();
+        assert!(
+            message.contains(&format!(" asks for sub-groups of {asked} items, and `")),
+            "{message}"
+        );
+        assert!(message.ends_with("` (host) has those of 8"), "{message}");
+        assert_eq!(error.help(), Some("pass `sub_group_size` 8, or leave it out"));
+    }
+    ask(8).unwrap();
+    assert_eq!(queue.download(&sizes).unwrap(), [8; 16]);
+}
+
+#[test]
+fn a_bundle_has_a_size_for_all_its_kernels_and_a_launch_adds_none() {
+    let queue = host();
+    let build = |items| Bundle::of(queue.context()).sub_group_size(items).build();
+    let kernel = |launch: crosscut::Launch<'_>| launch.parallel_for(8, (), |_, ()| ());
+    kernel(queue.launch().use_bundle(&build(8).unwrap())).unwrap().wait().unwrap();
+    // In a plain build nobody knows the kernels before they are launched.
+    let refused = build(4).and_then(|bundle| kernel(queue.launch().use_bundle(&bundle)));
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::KernelNotSupported);
+    let both = kernel(queue.launch().sub_group_size(8).use_bundle(&build(8).unwrap())).unwrap_err();
+    assert_eq!(both.message(), "a launch with a bundle and with a size of sub-groups");
 }

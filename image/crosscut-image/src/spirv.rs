@@ -10,6 +10,7 @@
 //! - `interface`: what its kernels take.
 //! - `annotations`: what is said about variables, for drivers that know it.
 //! - `specialise`: gives specialization constants their values.
+//! - `sub_group_size`: asks for the size of sub-groups.
 //! - `synchronisation`: how far its atomics and fences reach, and what they order.
 
 mod annotations;
@@ -18,6 +19,7 @@ mod grammar;
 mod interface;
 mod rules;
 mod specialise;
+mod sub_group_size;
 mod synchronisation;
 mod typing;
 mod valid;
@@ -29,6 +31,7 @@ pub use annotations::{
 };
 pub use interface::{KernelInterface, KernelParameter, ValueKind, interfaces};
 pub use specialise::{Specialised, specialise};
+pub use sub_group_size::with_sub_group_size;
 pub use synchronisation::{Strength, Synchronisation, synchronisation};
 pub use valid::validate;
 

@@ -14,7 +14,7 @@ use crate::program::{Loaded, targets};
 use crate::registry::{self, Found};
 use crate::specialization::Specialization;
 use crate::worker;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, sub_group_size};
 
 /// Kernels of this program, ready to be launched in one context, on all of its devices. Copies are the
 /// same bundle.
@@ -197,6 +197,10 @@ impl Member {
         generation: u64,
     ) -> Result<Self, Error> {
         let mut made = Self::default();
+        if let (Some(size), Some(found)) = (values.sub_group_size(), accepted.first()) {
+            let kernel = &found.image.kernels[found.kernel];
+            sub_group_size::check(context.device(), size, &kernel.display_name)?;
+        }
         if context.is_native() {
             made.loaded.extend(accepted.iter().map(|found| (found.key(), None)));
             return Ok(made);

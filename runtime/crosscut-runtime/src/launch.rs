@@ -22,7 +22,7 @@ use crate::queue::Queue;
 use crate::record::Watch;
 use crate::region::{Bytes, Region};
 use crate::specialization::Specialization;
-use crate::{Error, ErrorKind, trace};
+use crate::{Error, ErrorKind, sub_group_size, trace};
 
 /// No extent may be larger: device code counts on it.
 const LARGEST_EXTENT: usize = i32::MAX as usize;
@@ -142,6 +142,9 @@ impl Queue {
         check_size(size)?;
         groups::check(self.context().device(), &space.extent, launch.bindings)?;
         self.check_bindings(launch.bindings)?;
+        if let Some(size) = launch.variant.values().sub_group_size() {
+            sub_group_size::check(self.context().device(), size, (definition.name)())?;
+        }
         if size.contains(&0) {
             return self.nothing_after(launch.after);
         }

@@ -65,6 +65,7 @@ mod snapshot;
 mod specialization;
 mod spirv_program;
 mod staged;
+mod sub_group_size;
 mod sync;
 mod timed;
 mod trace;

@@ -1,7 +1,6 @@
 //! Built programs: from a kernel's key to something a queue can launch.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -17,7 +16,7 @@ use crate::home::Home;
 use crate::image_global::{ImageGlobal, Variable};
 use crate::memory::Allocation;
 use crate::registry::{self, Found};
-use crate::specialization::{self, Specialised, Specialization};
+use crate::specialization::{Difference, Specialised, Specialization};
 use crate::{Error, ErrorKind, requirement};
 
 /// The kernels of a context that have been launched, and the programs they came from.
@@ -28,8 +27,8 @@ pub(crate) struct Kernels {
     building: Mutex<HashMap<(u64, usize), Box<dyn adapter::Program>>>,
     /// The variables of those programs that somebody has used.
     variables: Mutex<HashMap<Variable, Arc<ImageGlobal>>>,
-    /// The values of specialization constants that images with such variables were built for.
-    scoped: Mutex<HashMap<(u64, usize), BTreeMap<u32, u64>>>,
+    /// What images with such variables were built with.
+    scoped: Mutex<HashMap<(u64, usize), Difference>>,
     /// Held while commands are submitted that belong together because they touch such variables.
     pub(crate) together: Mutex<()>,
 }
@@ -356,25 +355,25 @@ impl Kernels {
                 error,
             )
         };
-        let numbers = values.numbers(found)?;
+        let difference = values.difference(found)?;
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let place = (found.program.id(), found.image_index);
         let scoped = found.image.globals.iter().find(|global| global.has_image_scope());
         if let Some(global) = scoped {
             // A program of other values would have a second variable of its own.
             let scoped = self.scoped.lock().unwrap_or_else(PoisonError::into_inner);
-            if scoped.get(&place).is_some_and(|built| *built != numbers) {
+            if scoped.get(&place).is_some_and(|built| *built != difference) {
                 return Err(Error::invalid(
                     format!(
                         "`{}` has image scope, and kernel `{}` would be in a second image, for other \
-                         values of its specialization constants",
+                         values of its specialization constants or another size of its sub-groups",
                         global.display_name, kernel.display_name
                     ),
                     "leave `DeviceImageScope` out, or use the same values throughout the context",
                 ));
             }
         }
-        if (numbers.is_empty() || scoped.is_some())
+        if (difference.is_none() || scoped.is_some())
             && let Some(program) = building.get(&place)
         {
             let first = program.kernel(&kernel.name).map_err(failed)?;
@@ -400,10 +399,7 @@ impl Kernels {
         };
         let (device, adapter) = (context.device(), &*context.inner().adapter);
         let form = (found.image.target, form);
-        let code = match found.image.spec_constants.is_empty() {
-            true => Cow::Borrowed(&*found.image.payload),
-            false => Cow::Owned(specialization::code(&found.image, &numbers)?),
-        };
+        let code = difference.code(&found.image)?;
         let code = spirv::keep_annotations(&code, |number| adapter.takes_annotation(number))
             .map_err(|error| {
                 Error::new(ErrorKind::Build, format!("corrupt device image: {error}"))
@@ -411,12 +407,12 @@ impl Kernels {
         let built = device.cache().build(device, adapter, form, &code, &kernel.name);
         let (program, first) = built.map_err(failed)?;
         let forms = (first, assumed(&*program).map_err(failed)?);
-        if numbers.is_empty() || scoped.is_some() {
+        if difference.is_none() || scoped.is_some() {
             building.insert(place, program);
         }
         if scoped.is_some() {
             let mut scoped = self.scoped.lock().unwrap_or_else(PoisonError::into_inner);
-            scoped.insert(place, numbers);
+            scoped.insert(place, difference);
         }
         Ok(forms)
     }

@@ -1,6 +1,8 @@
-//! Values of specialization constants: what a launch sets, and what that makes of an image.
+//! Values of specialization constants, and the size of sub-groups: what a launch sets, and what that makes of an
+//! image.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -19,13 +21,22 @@ pub type Setting = (*const u8, TypeId, *const u8);
 pub struct Specialization {
     /// By the address of the constant's static, ascending; with its type.
     values: Vec<(usize, TypeId, Box<[u8]>)>,
+    sub_group_size: Option<u32>,
+}
+
+/// What makes one build of an image differ from another.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// The constants that have not their default, by number.
+    numbers: BTreeMap<u32, u64>,
+    sub_group_size: Option<u32>,
 }
 
 impl Specialization {
     /// No values.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: Vec::new() }
+        Self { values: Vec::new(), sub_group_size: None }
     }
 
     /// Gives a constant these bytes; what was set before is forgotten.
@@ -41,10 +52,21 @@ impl Specialization {
         }
     }
 
-    /// Whether every constant has its default.
+    /// Asks for sub-groups of so many items.
+    pub fn set_sub_group_size(&mut self, size: u32) {
+        self.sub_group_size = Some(size);
+    }
+
+    /// The size of sub-groups that was asked for.
+    #[must_use]
+    pub fn sub_group_size(&self) -> Option<u32> {
+        self.sub_group_size
+    }
+
+    /// Whether every constant has its default, and sub-groups may be of any size.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values.is_empty() && self.sub_group_size.is_none()
     }
 
     /// The constants and where their values are.
@@ -60,10 +82,15 @@ impl Specialization {
         Some(&self.values[at].2)
     }
 
+    /// What this makes of an image.
+    pub(crate) fn difference(&self, found: &Found) -> Result<Difference, Error> {
+        Ok(Difference { numbers: self.numbers(found)?, sub_group_size: self.sub_group_size })
+    }
+
     /// What the image's constants are by number, where that is not their default.
-    pub(crate) fn numbers(&self, found: &Found) -> Result<BTreeMap<u32, u64>, Error> {
+    fn numbers(&self, found: &Found) -> Result<BTreeMap<u32, u64>, Error> {
         let mut numbers = BTreeMap::new();
-        if self.is_empty() {
+        if self.values.is_empty() {
             return Ok(numbers);
         }
         for constant in &found.image.spec_constants {
@@ -104,8 +131,30 @@ fn bits(constant: &SpecConstant, value: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
+impl Difference {
+    /// Whether there is none.
+    pub(crate) fn is_none(&self) -> bool {
+        self.numbers.is_empty() && self.sub_group_size.is_none()
+    }
+
+    /// The code of the image with it.
+    pub(crate) fn code<'i>(&self, image: &'i Image) -> Result<Cow<'i, [u8]>, Error> {
+        let code = match image.spec_constants.is_empty() {
+            true => Cow::Borrowed(&*image.payload),
+            false => Cow::Owned(specialised(image, &self.numbers)?),
+        };
+        match self.sub_group_size {
+            None => Ok(code),
+            Some(size) => {
+                let sized = spirv::with_sub_group_size(&code, size);
+                Ok(Cow::Owned(sized.map_err(|error| corrupt(error.to_string()))?))
+            }
+        }
+    }
+}
+
 /// The code of an image in which the constants with these numbers have these values.
-pub(crate) fn code(image: &Image, numbers: &BTreeMap<u32, u64>) -> Result<Vec<u8>, Error> {
+fn specialised(image: &Image, numbers: &BTreeMap<u32, u64>) -> Result<Vec<u8>, Error> {
     let specialised =
         spirv::specialise(&image.payload, numbers).map_err(|error| corrupt(error.to_string()))?;
     for constant in &image.spec_constants {
@@ -192,6 +241,14 @@ mod tests {
             };
         }
         assert!(one == other && one != values(1));
+    }
+
+    #[test]
+    fn a_size_of_sub_groups_is_a_difference_of_its_own() {
+        let mut sized = Specialization::new();
+        sized.set_sub_group_size(16);
+        assert!(!sized.is_empty() && sized != Specialization::new() && sized != values(16));
+        assert_eq!(sized.sub_group_size(), Some(16));
     }
 
     #[test]

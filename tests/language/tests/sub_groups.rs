@@ -231,3 +231,28 @@ fn each_sub_group_may_take_its_own_way_between_barriers() {
         },
     );
 }
+
+#[test]
+fn sub_groups_have_the_size_that_a_launch_asks_for() {
+    let mut asked = 0;
+    for target in targets() {
+        let queue = &target.queue;
+        for &size in &queue.device().info().sub_group_sizes {
+            let mut found = queue.zeroed::<[usize; 2]>(256).expect("memory");
+            let launch = queue.launch().sub_group_size(size);
+            let range = NdRange::new(256, 128);
+            let event = launch.parallel_for(range, &mut found, |item, found| {
+                let sub = item.sub_group();
+                *found = [sub.max_size(), sub.reduce(1, |a, b| a + b)];
+            });
+            event.unwrap_or_else(|error| panic!("{} of {size}: {error}", target.name));
+            let found = queue.download(&found).expect("what was found");
+            assert!(found.iter().all(|found| *found == [size; 2]), "{} of {size}", target.name);
+            asked += 1;
+        }
+        let refused = queue.launch().sub_group_size(3).parallel_for(8, (), |_, ()| ());
+        let error = refused.expect_err("nobody has such sub-groups");
+        assert!(error.message().contains("asks for sub-groups of 3 items"), "{error}");
+    }
+    assert!(asked > 0);
+}
