@@ -5,7 +5,7 @@ use crosscut_runtime::{HostTask, Slot};
 
 use crate::kernel::{KernelArg, Once, Shape};
 use crate::usm::{Kind, Usm};
-use crate::{Buffer, BufferSlice, BufferSliceMut};
+use crate::{Buffer, BufferPart, BufferPartMut, BufferSlice, BufferSliceMut};
 
 /// What may be passed to a [host task](crate::Queue::host_task_with): `()`, buffers and parts of them, USM,
 /// and tuples of up to eight. They arrive as in a [single task](crate::Queue::single_task).
@@ -16,6 +16,8 @@ use crate::{Buffer, BufferSlice, BufferSliceMut};
 /// | `&mut Buffer<T>`, `&mut Usm<T, _>`, `buffer.slice_mut(a..b)?` | `&mut [T]` |
 /// | `&Buffer<T, 2>`, `&Buffer<T, 3>` | [`Grid`](crate::Grid) |
 /// | `&mut Buffer<T, 2>`, `&mut Buffer<T, 3>` | [`GridMut`](crate::GridMut) |
+/// | `buffer.part([a..b, c..d])?` | [`GridPart`](crate::GridPart) |
+/// | `buffer.part_mut([a..b, c..d])?` | [`GridPartMut`](crate::GridPartMut) |
 ///
 /// ```
 /// use crosscut::prelude::*;
@@ -44,6 +46,14 @@ impl<T: DeviceData> HostArg for &Buffer<T, 2> {}
 impl<T: DeviceData> HostArg for &mut Buffer<T, 2> {}
 impl<T: DeviceData> HostArg for &Buffer<T, 3> {}
 impl<T: DeviceData> HostArg for &mut Buffer<T, 3> {}
+impl<T: DeviceData> HostArg for BufferPart<'_, T, 2> {}
+impl<T: DeviceData> HostArg for &BufferPart<'_, T, 2> {}
+impl<T: DeviceData> HostArg for BufferPart<'_, T, 3> {}
+impl<T: DeviceData> HostArg for &BufferPart<'_, T, 3> {}
+impl<T: DeviceData> HostArg for BufferPartMut<'_, T, 2> {}
+impl<T: DeviceData> HostArg for &mut BufferPartMut<'_, T, 2> {}
+impl<T: DeviceData> HostArg for BufferPartMut<'_, T, 3> {}
+impl<T: DeviceData> HostArg for &mut BufferPartMut<'_, T, 3> {}
 impl<T: DeviceData> HostArg for BufferSlice<'_, T> {}
 impl<T: DeviceData> HostArg for &BufferSlice<'_, T> {}
 impl<T: DeviceData> HostArg for BufferSliceMut<'_, T> {}

@@ -1,8 +1,8 @@
 //! Kernels: what makes a closure run once per item, on a device and on the host.
 //!
 //! - `argument`: what may be passed, and how a kernel sees it; `bindings`: what the runtime is told.
-//! - `memory`, `grid`: buffers as arguments, with one and with more dimensions; `chunks`: a part for
-//!   each item.
+//! - `memory`, `grid`: buffers as arguments, with one and with more dimensions; `rectangle`: parts
+//!   of the latter; `chunks`: a part for each item.
 //! - `range`: index spaces; `nd_range`: those with work-groups.
 //! - `local`: memory of a work-group as an argument; `reducer`: reductions.
 //! - `body`: the three ways a closure is called.
@@ -22,6 +22,7 @@ mod memory;
 mod native;
 mod nd_range;
 mod range;
+mod rectangle;
 mod reducer;
 mod tuple;
 
@@ -37,6 +38,7 @@ pub use nd_range::NdRange;
 pub use range::Range;
 pub(crate) use range::Sealed;
 pub(crate) use range::Single;
+pub use rectangle::{GridPart, GridPartMut};
 pub use reducer::Reducer;
 
 /// The index that a kernel over a range of type `R` gets.

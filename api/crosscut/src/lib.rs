@@ -127,7 +127,8 @@ pub use device::{default_device, devices, platforms, select, select_device};
 pub use group::Handler;
 pub use host_arg::HostArg;
 pub use kernel::{
-    Grid, GridMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem, Range, Reducer, View,
+    Grid, GridMut, GridPart, GridPartMut, ItemIndex, KernelArg, Local, NdRange, Once, PerItem,
+    Range, Reducer, View,
 };
 pub use launch::Launch;
 pub use part::{BufferPart, BufferPartMut, DeviceRows, DeviceRowsMut, Rows, RowsMut};

@@ -126,7 +126,8 @@ impl<'a, T: DeviceData> RowsMut<'a, T> {
     }
 }
 
-/// A rectangle or box of a buffer, to be copied: made by [`Buffer::part`].
+/// A rectangle or box of a buffer, to be read and copied: made by [`Buffer::part`]. In a kernel it is a
+/// [`GridPart`](crate::GridPart).
 ///
 /// ```
 /// use crosscut::prelude::*;
@@ -141,9 +142,24 @@ impl<'a, T: DeviceData> RowsMut<'a, T> {
 pub struct BufferPart<'a, T, const D: usize> {
     rows: Rows<'a, T>,
     extents: [usize; D],
+    span: Span<'a>,
 }
 
-/// A rectangle or box of a buffer, to be copied to and filled: made by [`Buffer::part_mut`].
+/// A rectangle or box of a buffer, to be written, copied to and filled: made by [`Buffer::part_mut`]. In a
+/// kernel over a range of its extents it is this item's own `&mut T`, in a single task a
+/// [`GridPartMut`](crate::GridPartMut).
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let mut image = queue.zeroed::<u32>(12)?.shaped([3, 4])?;
+/// queue.parallel_for([2, 2], image.part_mut([1..3, 1..3])?, |[y, x], pixel| {
+///     *pixel = 10 * (y + 1) as u32 + x as u32;
+/// })?;
+/// assert_eq!(queue.download(&image)?, [0, 0, 0, 0, 0, 10, 11, 0, 0, 20, 21, 0]);
+/// # Ok::<(), crosscut::Error>(())
+/// ```
 ///
 /// ```
 /// use crosscut::prelude::*;
@@ -160,6 +176,37 @@ pub struct BufferPart<'a, T, const D: usize> {
 pub struct BufferPartMut<'a, T, const D: usize> {
     rows: RowsMut<'a, T>,
     extents: [usize; D],
+    span: Span<'a>,
+}
+
+/// Where kernels find the elements of a part.
+#[derive(Clone, Copy)]
+struct Span<'a> {
+    /// From the first one to the last, with those in between that are not of the part.
+    region: Region<'a>,
+    /// How many elements from a plane to the next one, and from a row to the next one.
+    pitches: [usize; 2],
+}
+
+impl<'a> Span<'a> {
+    /// These elements of `region`, which has `shape`; both with ones in front.
+    fn inside<T>(
+        region: Region<'a>,
+        shape: [usize; 3],
+        ranges: &[Range<usize>; 3],
+    ) -> Result<Self> {
+        if ranges.iter().any(Range::is_empty) {
+            return Ok(Self { region: region.part(0, 0)?, pitches: [0, 0] });
+        }
+        // There are elements, so that the product of the shape fits.
+        let pitches = [shape[1] * shape[2], shape[2]];
+        let place = |[z, y, x]: [usize; 3]| z * pitches[0] + y * pitches[1] + x;
+        let first = place(ranges.each_ref().map(|range| range.start));
+        let behind_last = place(ranges.each_ref().map(|range| range.end - 1)) + 1;
+        let size = size_of::<T>();
+        let region = region.part(first * size, (behind_last - first) * size)?;
+        Ok(Self { region, pitches })
+    }
 }
 
 /// Ones in front of up to three extents.
@@ -173,8 +220,8 @@ fn padded<const D: usize, X>(values: [X; D], one: impl Fn() -> X) -> [X; 3] {
 }
 
 impl<T: DeviceData, const D: usize> Buffer<T, D> {
-    /// The elements inside these ranges, one for each dimension of the buffer, for
-    /// [`download`](crate::Queue::download) and [`copy`](crate::Queue::copy): row after row.
+    /// The elements inside these ranges, one for each dimension of the buffer: for kernels, and for
+    /// [`download`](crate::Queue::download) and [`copy`](crate::Queue::copy), row after row.
     ///
     /// ```
     /// use crosscut::prelude::*;
@@ -193,11 +240,13 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
         let ranges = self.ranges(ranges)?;
         let extents = ranges.each_ref().map(Range::len);
         let (shape, ranges) = (padded(self.shape(), || 1), padded(ranges, || 0..1));
-        let rows = Rows::inside(self.whole().region(), shape, ranges)?;
-        Ok(BufferPart { rows, extents })
+        let region = self.whole().region();
+        let span = Span::inside::<T>(region, shape, &ranges)?;
+        let rows = Rows::inside(region, shape, ranges)?;
+        Ok(BufferPart { rows, extents, span })
     }
 
-    /// The elements inside these ranges, one for each dimension of the buffer, to be written by
+    /// The elements inside these ranges, one for each dimension of the buffer, to be written by kernels,
     /// [`upload_into`](crate::Queue::upload_into), [`copy`](crate::Queue::copy) and
     /// [`fill`](crate::Queue::fill).
     ///
@@ -219,9 +268,9 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
         &mut self,
         ranges: [R; D],
     ) -> Result<BufferPartMut<'_, T, D>> {
-        let BufferPart { rows, extents } = self.part(ranges)?;
+        let BufferPart { rows, extents, span } = self.part(ranges)?;
         // The whole buffer is borrowed mutably for as long as the part lives.
-        Ok(BufferPartMut { rows: RowsMut(rows, PhantomData), extents })
+        Ok(BufferPartMut { rows: RowsMut(rows, PhantomData), extents, span })
     }
 
     fn ranges<R: RangeBounds<usize>>(&self, ranges: [R; D]) -> Result<[Range<usize>; D]> {
@@ -243,7 +292,18 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
 
 macro_rules! parts {
     ($($part:ident)*) => {$(
-        impl<T: DeviceData, const D: usize> $part<'_, T, D> {
+        impl<'a, T: DeviceData, const D: usize> $part<'a, T, D> {
+            /// From the first element to the last.
+            pub(crate) fn span(&self) -> Region<'a> {
+                self.span.region
+            }
+
+            /// How many elements from a plane to the next one, if there are planes, and from a row to
+            /// the next one, if there are rows.
+            pub(crate) fn pitches(&self) -> &[usize] {
+                &self.span.pitches[3usize.saturating_sub(D).min(2)..]
+            }
+
             /// How many elements it has in each dimension, the last one fastest.
             #[must_use]
             pub fn extents(&self) -> [usize; D] {

@@ -30,6 +30,8 @@ pub enum Once {}
 /// | `&mut Buffer<T, 2>`, `&mut Buffer<T, 3>` | `&mut T`, this item's own | [`GridMut`](crate::GridMut) |
 /// | `buffer.slice(a..b)?` | `&[T]` | `&[T]` |
 /// | `buffer.slice_mut(a..b)?` | `&mut T`, this item's own | `&mut [T]` |
+/// | `buffer.part([a..b, c..d])?` | [`GridPart`](crate::GridPart) | [`GridPart`](crate::GridPart) |
+/// | `buffer.part_mut([a..b, c..d])?` | `&mut T`, this item's own | [`GridPartMut`](crate::GridPartMut) |
 /// | `buffer.chunks(k)?` | `&[T]`, this item's `k` elements | |
 /// | `buffer.chunks_mut(k)?` | `&mut [T]`, this item's `k` elements | |
 /// | `&GLOBAL` of plain data | `&T` | `&T` |

@@ -87,7 +87,7 @@ fn place<const D: usize>(extents: [usize; D], at: [usize; D]) -> Option<usize> {
 
 #[cold]
 #[track_caller]
-fn outside() -> ! {
+pub(super) fn outside() -> ! {
     panic!("index out of bounds of a grid")
 }
 
