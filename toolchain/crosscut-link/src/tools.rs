@@ -4,7 +4,7 @@
 //! reaches build scripts, tests and programs too, which may run the command themselves. And rustc
 //! tells from a linker's name which arguments it takes, so the link has the name of the real one.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,7 +69,13 @@ impl Tools {
     pub fn prepare(&self) -> io::Result<()> {
         let target_directory = self.folder.parent().unwrap_or(Path::new(""));
         let is_current = |text: String| stamp(target_directory).is_ok_and(|stamp| text == stamp);
-        if fs::read_to_string(self.folder.join(STAMP)).is_ok_and(is_current) {
+        let is_ready = || fs::read_to_string(self.folder.join(STAMP)).is_ok_and(is_current);
+        if is_ready() {
+            return Ok(());
+        }
+        let _alone = lock_parent(target_directory)?;
+        if is_ready() {
+            // Another process was faster, and may be building in it.
             return Ok(());
         }
         if self.folder.exists() {
@@ -99,6 +105,16 @@ impl Tools {
         let name = linker.file_name().unwrap_or("cc".as_ref());
         link(executable, self.folder.join(LINKERS).join(name))
     }
+}
+
+/// Keeps others from making or removing the target directory until the result is dropped. What is locked
+/// is the folder around it: that stays, whoever removes what.
+fn lock_parent(target_directory: &Path) -> io::Result<Option<File>> {
+    let parent = target_directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    fs::create_dir_all(parent)?;
+    // Some file systems have no locks, and some systems none for folders: then there is none.
+    Ok(File::open(parent).ok().filter(|folder| folder.lock().is_ok()))
 }
 
 /// What a target directory must have been made with for its records to be of use: their form, and
@@ -160,6 +176,29 @@ mod tests {
         tools.prepare().unwrap();
         assert!(!target.join("debug").exists());
         assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_faster_process_made_meanwhile_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("crosscut");
+        let tools = Tools::in_target_directory(&target);
+        tools.prepare().unwrap();
+        let current = fs::read_to_string(tools.folder.join(STAMP)).unwrap();
+        fs::write(tools.folder.join(STAMP), "another").unwrap();
+        fs::create_dir(target.join("debug")).unwrap();
+        // The faster process is at work.
+        let faster = lock_parent(&target).unwrap().unwrap();
+        let slower = std::thread::spawn({
+            let tools = tools.clone();
+            move || tools.prepare()
+        });
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(target.join("debug").exists(), "two processes remove it at once");
+        fs::write(tools.folder.join(STAMP), current).unwrap();
+        drop(faster);
+        slower.join().unwrap().unwrap();
+        assert!(target.join("debug").exists(), "the slower one removes what the faster one made");
     }
 
     #[test]
