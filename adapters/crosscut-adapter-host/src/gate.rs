@@ -21,7 +21,7 @@ impl Gate {
     /// Blocks until the last barrier has completed.
     ///
     /// # Errors
-    /// What it waited for failed.
+    /// What it waited for failed. The next one who asks is not told again.
     #[inline]
     pub(crate) fn pass(&self) -> Result<(), DriverError> {
         if self.used.load(Ordering::Acquire) { self.wait() } else { Ok(()) }
@@ -31,7 +31,12 @@ impl Gate {
     fn wait(&self) -> Result<(), DriverError> {
         // Cloned, so that nobody waits under the lock.
         let barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        barrier.map_or(Ok(()), |barrier| barrier.latch.wait())
+        let Some(barrier) = barrier else { return Ok(()) };
+        barrier.latch.wait().inspect_err(|_| {
+            // Told once: it is over, and holds nobody up.
+            let mut current = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
+            current.take_if(|current| Arc::ptr_eq(current, &barrier));
+        })
     }
 
     /// Closes the gate until these events, and the barrier before, have completed. `None` if all

@@ -22,6 +22,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("a promise that is dropped has its event fail", promise_dropped),
     everywhere("a command waits for the event of a promise", command_waits_for_promise),
     everywhere("a queue in order waits behind a barrier for a promise", barrier_for_promise),
+    everywhere("a barrier that failed is told by its queue once at most", barrier_failed),
     everywhere("an event may outlive its promise and its context", promise_outlived),
     everywhere("an event calls back once its command has completed", calls_back),
     everywhere("an event that is complete calls back at once or soon", calls_back_late),
@@ -141,6 +142,17 @@ fn promise_dropped(device: &TestDevice) -> Result<(), String> {
     drop(promise);
     ensure!(event.wait().is_err(), "the wait succeeds");
     Ok(())
+}
+
+fn barrier_failed(device: &TestDevice) -> Result<(), String> {
+    let bench = device.bench()?;
+    let (promised, promise) = bench.context.promise().map_err(text)?;
+    let barrier = event(bench.queue.barrier(&[&*promised]))?;
+    promise.keep(Err(failure()));
+    ensure!(barrier.wait().is_err(), "the barrier completes");
+    // Some drivers say it here, some only by the event.
+    let _ = bench.queue.wait();
+    bench.queue.wait().map_err(text)
 }
 
 /// Keeps a promise a little later, on another thread, and runs `submit` meanwhile.
