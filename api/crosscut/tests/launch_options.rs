@@ -1,5 +1,10 @@
 //! `queue.launch()`: options before the command.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
 use crosscut::prelude::*;
 use crosscut::{ErrorKind, Result};
 
@@ -48,18 +53,35 @@ fn a_command_runs_after_one_that_panicked_and_the_panic_stays_for_who_asks() -> 
 
 #[test]
 fn events_of_other_contexts_are_waited_for() -> Result<()> {
-    for here in crosscut::devices()? {
-        for there in crosscut::devices()? {
-            let (Ok(one), Ok(two)) =
-                (Queue::on(&here), there.create_context().and_then(|it| Queue::in_context(&it)))
-            else {
-                continue;
-            };
-            let Ok(event) = one.single_task((), |()| ()) else { continue };
-            let Ok(event) = two.launch().after(&event).single_task((), |()| ()) else { continue };
-            event.wait()?;
-            one.launch().after(&event).single_task((), |()| ())?.wait()?;
-        }
+    let devices = crosscut::devices()?;
+    assert!(!devices.is_empty());
+    for (here, there) in devices.iter().flat_map(|it| devices.iter().map(move |to| (it, to))) {
+        let (one, two) = (Queue::on(here)?, Queue::in_context(&there.create_context()?)?);
+        let mut filled = two.zeroed::<u32>(10)?;
+        let ended = Arc::new(AtomicBool::new(false));
+        // Long enough for whoever does not wait to come first.
+        let slow = || {
+            ended.store(false, Relaxed);
+            let ended = Arc::clone(&ended);
+            one.host_task(move || {
+                thread::sleep(Duration::from_millis(50));
+                ended.store(true, Relaxed);
+            })
+        };
+        let way = format!("from {} to {}", here.selector(), there.selector());
+
+        two.launch().after(&slow()?).fill(&mut filled, 7)?.wait()?;
+        assert!(ended.load(Relaxed), "a fill came first, {way}");
+        assert_eq!(two.launch().after(&slow()?).download(&filled)?, [7; 10]);
+        assert!(ended.load(Relaxed), "a download came first, {way}");
+        let (seen, first) = (Arc::new(AtomicBool::new(false)), Arc::clone(&ended));
+        let task = Arc::clone(&seen);
+        let last = two.launch().after(&slow()?);
+        let last = last.host_task(move || task.store(first.load(Relaxed), Relaxed))?;
+        // And back again.
+        one.launch().after(&last).host_task(|| ())?.wait()?;
+        assert!(last.is_complete()?, "{way}");
+        assert!(seen.load(Relaxed), "a host task came first, {way}");
     }
     Ok(())
 }
