@@ -1,4 +1,7 @@
 //! The threads of a device: all of the machine's, or a part of them.
+//!
+//! They are a pool of rayon's. A kernel that starts work there (`rayon::join`) and waits for it may be given
+//! items of another launch meanwhile, on a thread that is set up for its own; `docs/kernels.md` says so.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,7 +1,7 @@
 //! What runs commands, and remembers.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind, KernelGroups};
@@ -21,6 +21,8 @@ pub(crate) struct Engine {
     pub(crate) memory: MockMemory,
     next: AtomicU64,
     clock: AtomicU64,
+    /// Whether the process pretends to be ending.
+    ending: AtomicBool,
     state: Mutex<State>,
     /// Held while a command runs, so that commands run one at a time. Taken before `state`, never
     /// after it: what a command runs may ask the engine questions.
@@ -70,7 +72,15 @@ impl Engine {
     pub(crate) fn new(memory: MockMemory) -> Self {
         let (state, running) = (Mutex::default(), Mutex::default());
         let (next, clock) = (AtomicU64::new(1), AtomicU64::new(1));
-        Self { memory, next, clock, state, running }
+        Self { memory, next, clock, ending: AtomicBool::new(false), state, running }
+    }
+
+    pub(crate) fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
     }
 
     /// What offsets of arguments are multiples of.

@@ -199,6 +199,12 @@ impl Mock {
         self.engine.lose_held();
     }
 
+    /// Pretends that the process has begun to end: from now on the host must not touch the memory that
+    /// it shares with the device, and may not [visit](crosscut_adapter_api::Memory::visit_on_host) it.
+    pub fn begin_exit(&self) {
+        self.engine.end();
+    }
+
     /// How many allocations are alive.
     #[must_use]
     pub fn live_allocations(&self) -> usize {

@@ -64,6 +64,10 @@ impl Memory for HostMemory {
         visible.then_some(self.first)
     }
 
+    fn visit_on_host(&self, visit: &mut dyn FnMut(NonNull<u8>)) -> bool {
+        self.host_address().filter(|_| !self.engine.is_ending()).map(visit).is_some()
+    }
+
     fn device_address(&self) -> Option<u64> {
         (self.engine.memory != MockMemory::Objects).then(|| self.view().address())
     }

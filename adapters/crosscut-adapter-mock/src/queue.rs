@@ -229,6 +229,8 @@ impl Queue for MockQueue {
         let whole = offset.is_multiple_of(length) && size.get().is_multiple_of(length);
         assert!(whole, "the runtime fills whole patterns at multiples of their length");
         let target = own(target);
+        let aligned = target.device_address().is_none_or(|it| it.is_multiple_of(length as u64));
+        assert!(aligned, "memory aligned to less than a pattern of {length} bytes");
         let (queue, event, memory) = (self.number, self.engine.number(), target.number);
         let (waits, after, pattern) = (waits(after), numbers(after), pattern.to_vec());
         let call = || {

@@ -23,7 +23,8 @@ mod source {
     /// Where the elements are.
     pub enum Place<'a, E> {
         Host(&'a [E]),
-        Buffer(&'a crosscut_runtime::Buffer, usize),
+        /// A buffer, its length, and the size of the atomics it is made of.
+        Buffer(&'a crosscut_runtime::Buffer, usize, usize),
     }
 
     /// What elements are copied from: slices, arrays, vectors and buffers.
@@ -58,7 +59,7 @@ mod source {
 
     impl<T: DeviceData> CopySource<T::Host> for &Buffer<T> {
         fn place(&self) -> Place<'_, T::Host> {
-            Place::Buffer(self.runtime(), self.len())
+            Place::Buffer(self.runtime(), self.len(), T::ATOMIC_WIDTH)
         }
     }
 }
@@ -222,9 +223,11 @@ impl Launch<'_> {
                 // SAFETY: the slice has as many bytes, and any are valid for the global's type.
                 unsafe { queue.copy_to_global(global, from, source.as_ptr().cast(), size, after) }
             }
-            source::Place::Buffer(buffer, len) => {
+            source::Place::Buffer(buffer, len, atomic_width) => {
                 let (from, size) = bytes_of::<T>(&global, offset, len)?;
-                queue.copy_buffer_to_global(global, from, buffer, size, after)
+                let buffer = (buffer, atomic_width);
+                // SAFETY: the width is that of the buffer's type.
+                unsafe { queue.copy_buffer_to_global(global, from, buffer, size, after) }
             }
         }
     }

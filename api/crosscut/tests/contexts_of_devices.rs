@@ -160,3 +160,35 @@ fn lists_of_devices_that_are_no_context_are_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn atomics_are_copied_to_a_global_while_another_device_counts_in_them() -> Result<()> {
+    static SEEN: DeviceGlobal<[AtomicU32; 4]> = DeviceGlobal::zeroed();
+    let context = context();
+    let queues = queues(&context);
+    let (reader, writer) = (&queues[0], queues.last().unwrap());
+    let counts = reader.zeroed::<AtomicU32>(4)?;
+    std::thread::scope(|scope| {
+        let counting = scope.spawn(|| {
+            for _ in 0..50 {
+                writer.parallel_for(4, &counts, |i, counts| {
+                    for _ in 0..1000 {
+                        counts[i].fetch_add(1, Relaxed);
+                    }
+                })?;
+            }
+            writer.wait()
+        });
+        let mut last = [0; 4];
+        while !counting.is_finished() {
+            reader.copy_to(&SEEN, &counts, 0)?.wait()?;
+            let seen = reader.read(&SEEN)?;
+            assert!(seen.iter().zip(last).all(|(now, before)| *now >= before), "{seen:?}");
+            last = seen;
+        }
+        counting.join().unwrap()
+    })?;
+    reader.copy_to(&SEEN, &counts, 0)?;
+    assert_eq!(reader.read(&SEEN)?, [50_000; 4]);
+    Ok(())
+}

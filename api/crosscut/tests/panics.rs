@@ -102,3 +102,25 @@ fn panics_outside_kernels_go_where_they_went_before() {
     assert_eq!(*caught.unwrap_err().downcast::<&str>().unwrap(), "mine");
     queue.wait().unwrap();
 }
+
+#[test]
+fn a_panic_is_told_to_who_reads_what_a_write_to_a_part_has_left() -> Result<()> {
+    let (one, other) = (queue(), queue());
+    let bad = |i: usize, x: &mut u32, (): ()| {
+        assert!(i != 5, "no five");
+        *x = 1;
+    };
+    for everything in [false, true] {
+        let mut x = one.zeroed::<u32>(8)?;
+        let event = one.for_each(&mut x, (), bad)?;
+        other.upload_into(&mut x.slice_mut(0..1)?, &[7])?;
+        if everything {
+            other.upload_into(&mut x, &[8; 8])?;
+            assert_eq!(other.download(&x)?, [8; 8], "nothing of what it wrote is left");
+        } else {
+            assert_eq!(other.download(&x).unwrap_err().kind(), ErrorKind::Panic);
+        }
+        assert_eq!(event.wait().unwrap_err().kind(), ErrorKind::Panic);
+    }
+    Ok(())
+}

@@ -63,7 +63,8 @@ impl Queue {
             && let Some(from) = source.as_region().and_then(|it| it.bytes())
             && let Some(place) = from.host_address()
         {
-            from.allocation.uses().last_write().map_or(Ok(()), |it| it.wait_and_tell())?;
+            let writers = from.allocation.uses().writers();
+            writers.tell()?;
             // SAFETY: the source is plain data, borrowed by the caller, and it has the size.
             return unsafe { writer.write_block(target, place, &[]) };
         }

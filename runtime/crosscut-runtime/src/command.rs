@@ -33,6 +33,7 @@ pub(crate) struct Command {
     pub(crate) origin: Origin,
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
+    is_task: bool,
     pub(crate) notice: Notice,
     /// Whether it has completed and its event has been told: then no driver need be asked again.
     settled: AtomicBool,
@@ -59,14 +60,29 @@ impl Command {
         event: Box<dyn adapter::Event>,
         outcome: Outcome,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::with(origin, event, outcome, false))
+    }
+
+    /// A host task, which may [fail](Self::fail) until its event completes.
+    pub(crate) fn task(origin: Origin, event: Box<dyn adapter::Event>) -> Arc<Self> {
+        Arc::new(Self::with(origin, event, Outcome::Settled, true))
+    }
+
+    fn with(
+        origin: Origin,
+        event: Box<dyn adapter::Event>,
+        outcome: Outcome,
+        is_task: bool,
+    ) -> Self {
+        Self {
             origin,
             event,
             outcome: Mutex::new(outcome),
+            is_task,
             notice: Notice::default(),
             settled: AtomicBool::new(false),
             events: AtomicUsize::new(0),
-        })
+        }
     }
 
     /// For its event: blocks until it has completed, and tells of its panic, once.
@@ -170,6 +186,16 @@ impl Command {
         self.tell().err().inspect(|error| *self.outcome() = Outcome::Failed(error.clone()))
     }
 
+    /// Whether a queue would tell something about it, as far as is known without asking the driver.
+    fn may_tell(&self) -> bool {
+        !self.is_settled()
+            && match *self.outcome() {
+                Outcome::Failed(_) | Outcome::Watched(_) => true,
+                Outcome::Settled => self.is_task,
+                Outcome::Told(_) => false,
+            }
+    }
+
     /// Whether somebody has an event of it, and may ask.
     pub(crate) fn has_events(&self) -> bool {
         self.events.load(Ordering::Relaxed) != 0
@@ -234,10 +260,28 @@ pub(crate) fn add(list: &mut Vec<Arc<Command>>, command: &Arc<Command>) {
 #[derive(Default)]
 pub(crate) struct Uses {
     write: Option<Arc<Command>>,
+    /// Before that write, which did not replace all that they wrote: kernels and host tasks whose panic,
+    /// if they panicked, nobody has been told of.
+    earlier: Vec<Arc<Command>>,
     /// Since that write; of each queue that runs in order only the last.
     reads: Vec<Arc<Command>>,
     /// At how many reads those that have completed are looked for.
     sweep_at: usize,
+    /// At how many earlier writes those that have nothing to tell are looked for.
+    sweep_earlier_at: usize,
+}
+
+/// Those who wrote what is in some memory.
+pub(crate) struct Writers {
+    earlier: Vec<Arc<Command>>,
+    last: Option<Arc<Command>>,
+}
+
+impl Writers {
+    /// For whoever reads what they wrote: blocks until they have completed, and tells of a panic.
+    pub(crate) fn tell(&self) -> Result<(), Error> {
+        self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())
+    }
 }
 
 /// So many reads may gather before the finished ones are looked for.
@@ -259,7 +303,9 @@ impl Uses {
         match access {
             Access::Write => {
                 self.reads.clear();
-                self.write = Some(Arc::clone(command));
+                if let Some(before) = self.write.replace(Arc::clone(command)) {
+                    self.keep(before);
+                }
             }
             Access::Read => {
                 let mut reads = self.reads.iter_mut();
@@ -297,8 +343,40 @@ impl Uses {
         self.write.iter().chain(reads).find(runs).cloned()
     }
 
-    /// The last write.
-    pub(crate) fn last_write(&self) -> Option<Arc<Command>> {
-        self.write.clone()
+    /// Keeps a write for those who read what others have not replaced.
+    fn keep(&mut self, write: Arc<Command>) {
+        if !write.may_tell() {
+            return;
+        }
+        if self.earlier.len() >= FIRST_SWEEP.max(self.sweep_earlier_at) {
+            // Queues look at their commands now and then: nobody need ask the driver here.
+            self.earlier.retain(|write| write.may_tell());
+            self.sweep_earlier_at = 2 * self.earlier.len();
+        }
+        self.earlier.push(write);
+    }
+
+    /// The last write has replaced everything, if it is this one.
+    pub(crate) fn replaced_by(&mut self, command: &Arc<Command>) {
+        if self.write.as_ref().is_some_and(|write| Arc::ptr_eq(write, command)) {
+            self.earlier.clear();
+        }
+    }
+
+    /// Somebody has written without a command, when all commands had completed: nobody waits for them
+    /// any more. Unless everything was replaced, writers are still asked what they have to tell. What is
+    /// given back has been forgotten.
+    pub(crate) fn written_over(&mut self, everything: bool) -> Self {
+        let mut before = std::mem::take(self);
+        if !everything {
+            self.earlier = std::mem::take(&mut before.earlier);
+            before.write.take().into_iter().for_each(|write| self.keep(write));
+        }
+        before
+    }
+
+    /// Those who wrote what is there.
+    pub(crate) fn writers(&self) -> Writers {
+        Writers { earlier: self.earlier.clone(), last: self.write.clone() }
     }
 }

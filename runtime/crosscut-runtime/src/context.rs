@@ -64,7 +64,8 @@ pub(crate) struct Member {
     pub(crate) kernels: Kernels,
     pub(crate) records: Records,
     pub(crate) areas: Areas,
-    spare: OnceLock<Arc<Allocation>>,
+    /// By alignment, see [`Context::spare`].
+    spares: [OnceLock<Arc<Allocation>>; SPARES],
     native_lock: RwLock<()>,
     pub(crate) adapter: Arc<dyn adapter::Context>,
 }
@@ -76,12 +77,18 @@ impl Member {
             kernels: Kernels::default(),
             records: Records::default(),
             areas: Areas::default(),
-            spare: OnceLock::new(),
+            spares: Default::default(),
             native_lock: RwLock::new(()),
             adapter,
         }
     }
 }
+
+/// Alignments up to this one share their spare memory.
+const LEAST_SPARE_ALIGNMENT: usize = 64;
+/// No type of Rust has a larger one.
+const LARGEST_ALIGNMENT: usize = 1 << 29;
+const SPARES: usize = (LARGEST_ALIGNMENT / LEAST_SPARE_ALIGNMENT).ilog2() as usize + 1;
 
 /// The lock of every native default context: their globals are the statics themselves, of which
 /// there is one set in the process.
@@ -210,15 +217,17 @@ impl Context {
         if self.uses_statics() { &STATICS_LOCK } else { &self.inner().native_lock }
     }
 
-    /// Memory to point at where an argument is empty, because no argument is ever null.
-    pub(crate) fn spare(&self) -> Result<&Allocation, Error> {
-        if let Some(spare) = self.inner().spare.get() {
+    /// Memory to point at where an argument whose elements are aligned to `align`, a power of two, is
+    /// empty, because no argument is ever null.
+    pub(crate) fn spare(&self, align: usize) -> Result<&Allocation, Error> {
+        let align = align.clamp(LEAST_SPARE_ALIGNMENT, LARGEST_ALIGNMENT);
+        let place = &self.inner().spares[(align / LEAST_SPARE_ALIGNMENT).ilog2() as usize];
+        if let Some(spare) = place.get() {
             return Ok(spare);
         }
-        // 64 bytes are aligned for everything a kernel may think it points at.
-        const SIZE: NonZeroUsize = NonZeroUsize::new(64).unwrap();
-        let spare = allocate(self, MemoryKind::Device, SIZE, SIZE.get())?;
-        Ok(self.inner().spare.get_or_init(|| spare))
+        const SIZE: NonZeroUsize = NonZeroUsize::new(LEAST_SPARE_ALIGNMENT).unwrap();
+        let spare = allocate(self, MemoryKind::Device, SIZE, align)?;
+        Ok(place.get_or_init(|| spare))
     }
 }
 

@@ -7,7 +7,7 @@ use crosscut_adapter_api::{DriverError, Location};
 use crate::Error;
 use crate::block::Block;
 use crate::bytes;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Access, Command, Outcome, Writers};
 use crate::event::Event;
 use crate::memory::Allocation;
 use crate::queue::Queue;
@@ -21,8 +21,8 @@ const LONGEST_PATTERN: usize = 128;
 pub struct Reading {
     /// The copy.
     pub event: Event,
-    /// What it copies was written by this.
-    writer: Option<Arc<Command>>,
+    /// What it copies was written by these.
+    writers: Option<Writers>,
 }
 
 impl Reading {
@@ -32,7 +32,7 @@ impl Reading {
     /// The copy failed, or the kernel panicked.
     pub fn wait(&self) -> Result<(), Error> {
         self.event.wait()?;
-        self.writer.as_ref().map_or(Ok(()), |writer| writer.wait_and_tell())
+        self.writers.as_ref().map_or(Ok(()), Writers::tell)
     }
 }
 
@@ -85,7 +85,7 @@ impl Queue {
         after: &[Event],
     ) -> Result<Option<Arc<Command>>, Error> {
         self.context().owns(target.buffer().context(), "the buffer")?;
-        let Some(Bytes { allocation, offset, size }) = target.bytes() else {
+        let Some(bytes @ Bytes { allocation, offset, size }) = target.bytes() else {
             self.take_turn(after)?;
             return Ok(None);
         };
@@ -95,6 +95,7 @@ impl Queue {
             // command, which is noted in its uses.
             unsafe { self.adapter.write(allocation.memory(), offset, source, size, after) }
         });
+        let command = command.inspect(|it| self.note_replaced(bytes, it));
         command.map(Some).map_err(to_device)
     }
 
@@ -113,13 +114,13 @@ impl Queue {
         atomic_width: usize,
         after: &[Event],
     ) -> Result<(), Error> {
-        let writer = source.bytes().and_then(|bytes| bytes.allocation.uses().last_write());
+        let writers = source.bytes().map(|bytes| bytes.allocation.uses().writers());
         // SAFETY: passed on, and the wait below comes before the caller gets its memory back.
         if let Some(command) = unsafe { self.begin_read(source, target, atomic_width, after) }? {
             self.wait_for_copy(&command).map_err(to_host)?;
         }
         // Whoever wrote it, on whichever queue, has completed: what it says comes first.
-        writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+        writers.map_or(Ok(()), |writers| writers.tell())?;
         self.settle_pending()
     }
 
@@ -139,15 +140,15 @@ impl Queue {
         atomic_width: usize,
         after: &[Event],
     ) -> Result<Reading, Error> {
-        let writer = source.bytes().and_then(|bytes| bytes.allocation.uses().last_write());
+        let writers = source.bytes().map(|bytes| bytes.allocation.uses().writers());
         if self.context().is_native() {
             // SAFETY: passed on.
             let read = || unsafe { self.begin_read(source, target, atomic_width, after) };
-            return Ok(Reading { event: self.timed(|| read().map(drop))?, writer });
+            return Ok(Reading { event: self.timed(|| read().map(drop))?, writers });
         }
         // SAFETY: passed on.
         let command = unsafe { self.begin_read(source, target, atomic_width, after) }?;
-        Ok(Reading { event: command.map_or_else(Event::nothing, Event::of), writer })
+        Ok(Reading { event: command.map_or_else(Event::nothing, Event::of), writers })
     }
 
     /// # Safety
@@ -197,7 +198,7 @@ impl Queue {
         after: &[Event],
     ) -> Result<Event, Error> {
         self.context().owns(target.buffer().context(), "the buffer")?;
-        let Some(Bytes { allocation, offset, size }) = target.bytes() else {
+        let Some(bytes @ Bytes { allocation, offset, size }) = target.bytes() else {
             return self.nothing_after(after);
         };
         let length = pattern.len();
@@ -216,7 +217,7 @@ impl Queue {
             && offset.is_multiple_of(length)
             && allocation.is_aligned_to(length);
         if !takes {
-            return self.fill_by_copies(Bytes { allocation, offset, size }, pattern, after);
+            return self.fill_by_copies(bytes, pattern, after);
         }
         let (uses, after) = ([(allocation, Access::Write)], self.dependencies(after)?);
         let command = self.submit(&uses, after, Outcome::Settled, |after| {
@@ -224,6 +225,7 @@ impl Queue {
             // it is aligned to the pattern.
             unsafe { self.adapter.fill(allocation.memory(), offset, pattern, size, after) }
         });
+        let command = command.inspect(|it| self.note_replaced(bytes, it));
         command.map(Event::of).map_err(filling)
     }
 
@@ -259,6 +261,7 @@ impl Queue {
             last = copied.map_err(filling)?;
             done = done.saturating_add(more.get());
         }
+        self.note_replaced(target, &last);
         Ok(Event::of(last))
     }
 
@@ -303,15 +306,16 @@ impl Queue {
         let (Some(to), Some(from)) = (target.bytes(), source.bytes()) else {
             return self.nothing_after(after);
         };
-        if let (true, Some(to), Some(from)) =
+        if let (true, Some(to_address), Some(from)) =
             (self.context().is_native(), to.host_address(), from.host_address())
         {
             self.take_turn(after)?;
+            to.forget_writers();
             return self.timed(|| {
                 let _span = trace::span("transfer", || format!("copy {} bytes", source.size()));
                 // SAFETY: both have the size. The target is the caller's alone; the source is
                 // borrowed, so that kernels write it at most as atomics.
-                unsafe { bytes::load(from, to, source.size(), atomic_width) };
+                unsafe { bytes::load(from, to_address, source.size(), atomic_width) };
                 Ok(())
             });
         }
@@ -326,13 +330,39 @@ impl Queue {
             // they do not overlap, by the caller's promise.
             unsafe { self.adapter.copy(to, from_at, from.size, after) }
         });
+        let command = command.inspect(|it| self.note_replaced(to, it));
         command.map(Event::of).map_err(|error| Error::driver("copying on the device", error))
+    }
+
+    /// Notes that a command, the last one so far to write there, replaces these bytes: where that is the
+    /// whole allocation, nobody reads what was in it before.
+    pub(crate) fn note_replaced(&self, bytes: Bytes<'_>, command: &Arc<Command>) {
+        if self.context().is_native() {
+            bytes.forget_writers();
+        } else if bytes.is_everything() {
+            bytes.allocation.uses().replaced_by(command);
+        }
+    }
+}
+
+impl Bytes<'_> {
+    /// Whether they are the whole allocation.
+    fn is_everything(&self) -> bool {
+        self.size == self.allocation.memory().size()
+    }
+
+    /// For native code, where commands are noted only if they panicked: where these bytes are the whole
+    /// allocation and are replaced, nobody reads what was in it before.
+    fn forget_writers(&self) {
+        if self.is_everything() {
+            drop(self.allocation.uses().written_over(true));
+        }
     }
 }
 
 impl Allocation {
     /// Whether its first byte is at a multiple of `align`, as far as is known.
-    fn is_aligned_to(&self, align: usize) -> bool {
+    pub(crate) fn is_aligned_to(&self, align: usize) -> bool {
         match self.memory().device_address() {
             Some(address) => address.is_multiple_of(align as u64),
             // Memory objects are aligned for every type of a kernel.

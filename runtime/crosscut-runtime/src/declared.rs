@@ -39,7 +39,9 @@ pub(crate) fn global_handle(found: &Found, index: u32) -> Result<GlobalHandle, E
         return Err(refused(format!("`{}` is not in the host program", global.display_name)));
     };
     // SAFETY: the link step registered this address as that of a device global with this id, and
-    // wrote down the size, alignment and properties that the program itself handed to the access
-    // hook; device globals have the initial bytes that these promise. No width is needed here.
+    // wrote size, alignment and properties into the image as the program itself hands them to the
+    // access hook; device globals have the initial bytes that these promise. This is the one thing in
+    // an image that is believed: the table of statics has no sizes that it could be checked against.
+    // No width is needed here.
     Ok(unsafe { GlobalHandle::new(address, size, align, 0, global.properties) })
 }

@@ -64,8 +64,9 @@ impl Queue {
         if !written {
             return false;
         }
-        // They have completed, and what they wrote is gone: nobody waits for them, nor asks them.
-        let before = std::mem::take(&mut *allocation.uses());
+        // They have completed: nobody waits for them. What they wrote may be gone.
+        let everything = size == allocation.memory().size().get();
+        let before = allocation.uses().written_over(everything);
         drop(order);
         drop(before);
         true

@@ -12,6 +12,7 @@ pub use crosscut_adapter_api::EventState;
 
 use crate::Error;
 use crate::command::Command;
+use crate::host_task;
 use crate::lines::Delivery;
 use crate::sync::atomic::Ordering;
 
@@ -167,17 +168,21 @@ impl Event {
     ///
     /// # Errors
     /// The command failed, or the kernel panicked; the event tells of a panic once, also if a queue
-    /// has told of it before.
+    /// has told of it before. Inside a host task: the command is behind that task, on its queue.
     #[inline]
     pub fn wait(&self) -> Result<(), Error> {
         match &self.0 {
             Commands::None => Ok(()),
-            Commands::One(asked) => asked.command.wait(),
+            Commands::One(asked) => {
+                host_task::may_wait_for(&asked.command)?;
+                asked.command.wait()
+            }
             Commands::Many(_) => self.wait_for_many(),
         }
     }
 
     fn wait_for_many(&self) -> Result<(), Error> {
+        self.unsettled().try_for_each(|command| host_task::may_wait_for(command))?;
         // All of them first: an error must not hide that others still run.
         for command in self.unsettled() {
             // It is told below.

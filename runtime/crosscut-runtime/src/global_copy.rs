@@ -6,23 +6,22 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 
-use crosscut_adapter_api::Location;
-
 use crate::bytes;
 use crate::command::{Access, Command, Outcome};
 use crate::event::Event;
 use crate::global::{self, Beginning, GlobalHandle, Instance};
 use crate::home::GlobalIn;
 use crate::image_global::{Direction, ImageGlobal};
-use crate::memory::{Allocation, Buffer};
+use crate::memory::Allocation;
 use crate::queue::Queue;
+use crate::region::Bytes;
 use crate::{Error, ErrorKind, trace};
 
 /// At most so many bytes are repeated on the host before a fill goes to the device in pieces.
 const FILL_PIECE: usize = 1 << 20;
 
 /// Where the bytes of a global are, and how to get there.
-enum Reach {
+pub(crate) enum Reach {
     /// There is nothing to copy.
     Nowhere,
     /// Native code has it here.
@@ -129,6 +128,8 @@ impl Queue {
             // SAFETY: the caller's promise; dropping the allocation waits for this command.
             unsafe { self.adapter.write(target.memory(), offset, source, size, after) }
         });
+        let target = Bytes { allocation: target, offset, size };
+        let command = command.inspect(|it| self.note_replaced(target, it));
         command.map_err(|error| Error::driver("copying to a device global", error))
     }
 
@@ -169,11 +170,11 @@ impl Queue {
                 unsafe { bytes::load(source, target, size.get(), global.atomic_width()) };
             }
             Reach::Device(allocation) => {
-                let writer = allocation.uses().last_write();
+                let writers = allocation.uses().writers();
                 let bytes = (size.get(), global.atomic_width());
                 // SAFETY: the target has room for the bytes, and the range was checked.
                 if unsafe { self.read_directly(&allocation, offset, target, bytes, after) }? {
-                    writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+                    writers.tell()?;
                     return self.settle_pending();
                 }
                 let after = self.dependencies(after)?;
@@ -186,11 +187,11 @@ impl Queue {
                 });
                 self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
                 // Whoever wrote it, on whichever queue, has completed: what it says comes first.
-                writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+                writers.tell()?;
             }
             Reach::Image(variable) => {
                 let after = self.dependencies(after)?;
-                let writer = variable.staging.uses().last_write();
+                let writers = variable.staging.uses().writers();
                 // SAFETY: the target is the caller's for the size, and the wait comes before it gets it
                 // back; the range was checked.
                 let named = unsafe {
@@ -199,7 +200,7 @@ impl Queue {
                 if let Some(command) = named {
                     let failed = |error| Error::driver("copying from a device global", error);
                     self.wait_for_copy(&command?).map_err(failed)?;
-                    writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+                    writers.tell()?;
                     return self.settle_pending();
                 }
                 let together = self.together();
@@ -212,7 +213,7 @@ impl Queue {
                 });
                 drop(together);
                 self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
-                writer.map_or(Ok(()), |writer| writer.wait_and_tell())?;
+                writers.tell()?;
             }
         }
         self.settle_pending()
@@ -241,13 +242,19 @@ impl Queue {
         let simple = pattern.len().is_power_of_two()
             && pattern.len() <= 128
             && offset.is_multiple_of(pattern.len());
-        if simple && let Reach::Device(allocation) = self.reach(global)? {
+        if simple
+            && let Reach::Device(allocation) = self.reach(global)?
+            && allocation.is_aligned_to(pattern.len())
+        {
             let after = self.dependencies(after)?;
             let uses = [(&allocation, Access::Write)];
             let command = self.submit(&uses, after, Outcome::Settled, |after| {
-                // SAFETY: the range was checked; dropping the allocation waits for this command.
+                // SAFETY: the range was checked, and the allocation is aligned to the pattern; dropping
+                // it waits for this command.
                 unsafe { self.adapter.fill(allocation.memory(), offset, pattern, whole, after) }
             });
+            let target = Bytes { allocation: &allocation, offset, size: whole };
+            let command = command.inspect(|it| self.note_replaced(target, it));
             let failed = |error| Error::driver("filling a device global", error);
             return command.map(Event::of).map_err(failed);
         }
@@ -264,85 +271,6 @@ impl Queue {
             done += part;
         }
         Ok(Event::all(&events))
-    }
-
-    /// Copies the first `size` bytes of a buffer to a global from byte `offset` on, after `after`.
-    ///
-    /// # Errors
-    /// As [`copy_to_global`](Self::copy_to_global); the buffer is too short or of another context.
-    pub fn copy_buffer_to_global<'g>(
-        &self,
-        global: impl Into<GlobalIn<'g>>,
-        offset: usize,
-        buffer: &Buffer,
-        size: usize,
-        after: &[Event],
-    ) -> Result<Event, Error> {
-        let global = global.into();
-        check(&global, offset, size)?;
-        let Some(source) = self.part_of(buffer, size)? else { return self.nothing_after(after) };
-        match self.reach(global)? {
-            Reach::Nowhere => self.nothing_after(after),
-            Reach::Host(_) => {
-                let address = source.memory().host_address().ok_or_else(no_host_memory)?;
-                // SAFETY: the buffer has as many bytes, and is borrowed: who writes it does so as
-                // atomics, of which a copy may see old ones and new ones.
-                unsafe { self.copy_to_global(global, offset, address.as_ptr(), size, after) }
-            }
-            Reach::Device(target) => {
-                let target = (&target, offset);
-                self.copy_inside(target, (&source, 0), size, self.dependencies(after)?)
-            }
-            Reach::Image(variable) => {
-                let after = self.dependencies(after)?;
-                let _together = self.together();
-                self.copy_inside((&variable.staging, offset), (&source, 0), size, after)?;
-                let Some(size) = NonZeroUsize::new(size) else { return Ok(Event::nothing()) };
-                let moved = self.move_staged(&variable, Direction::Set, offset, size, &[])?;
-                Ok(Event::of(moved))
-            }
-        }
-    }
-
-    /// Copies `size` bytes of a global from byte `offset` on to the beginning of a buffer, after
-    /// `after`.
-    ///
-    /// # Errors
-    /// As [`copy_from_global`](Self::copy_from_global); the buffer is too short or of another
-    /// context.
-    pub fn copy_global_to_buffer<'g>(
-        &self,
-        global: impl Into<GlobalIn<'g>>,
-        offset: usize,
-        buffer: &mut Buffer,
-        size: usize,
-        after: &[Event],
-    ) -> Result<Event, Error> {
-        let global = global.into();
-        check(&global, offset, size)?;
-        let Some(target) = self.part_of(buffer, size)? else { return self.nothing_after(after) };
-        match self.reach(global)? {
-            Reach::Nowhere => self.nothing_after(after),
-            Reach::Host(_) => {
-                let address = target.memory().host_address().ok_or_else(no_host_memory)?;
-                self.timed(|| {
-                    // SAFETY: the buffer has as many bytes and is borrowed mutably.
-                    unsafe { self.copy_from_global(global, offset, address.as_ptr(), size, after) }
-                })
-            }
-            Reach::Device(source) => {
-                let after = self.dependencies(after)?;
-                self.copy_inside((&target, 0), (&source, offset), size, after)
-            }
-            Reach::Image(variable) => {
-                let after = self.dependencies(after)?;
-                let _together = self.together();
-                if let Some(size) = NonZeroUsize::new(size) {
-                    self.move_staged(&variable, Direction::Get, offset, size, &after)?;
-                }
-                self.copy_inside((&target, 0), (&variable.staging, offset), size, Vec::new())
-            }
-        }
     }
 
     /// Gives a global the value that it started with, after `after`.
@@ -397,7 +325,7 @@ impl Queue {
         })
     }
 
-    fn reach(&self, global: GlobalIn<'_>) -> Result<Reach, Error> {
+    pub(crate) fn reach(&self, global: GlobalIn<'_>) -> Result<Reach, Error> {
         let context = self.context();
         if global.has_image_scope() && !context.is_native() {
             return match global.size() {
@@ -426,49 +354,10 @@ impl Queue {
             Ok(())
         })
     }
-
-    /// The memory of a buffer of this context with at least `size` bytes; `None` for no bytes.
-    fn part_of(&self, buffer: &Buffer, size: usize) -> Result<Option<Arc<Allocation>>, Error> {
-        self.context().owns(buffer.context(), "the buffer")?;
-        if size > buffer.size() {
-            return Err(Error::invalid(
-                format!("{size} bytes between a device global and a buffer of {}", buffer.size()),
-                "copy less, or make a larger buffer",
-            ));
-        }
-        Ok(buffer.allocation().filter(|_| size > 0).cloned())
-    }
-
-    fn copy_inside(
-        &self,
-        target: (&Arc<Allocation>, usize),
-        source: (&Arc<Allocation>, usize),
-        size: usize,
-        after: Vec<Arc<Command>>,
-    ) -> Result<Event, Error> {
-        // Whoever has nothing to copy has no memory either, and does not come here.
-        let Some(size) = NonZeroUsize::new(size) else { return Ok(Event::nothing()) };
-        let uses = [(source.0, Access::Read), (target.0, Access::Write)];
-        let command = self.submit(&uses, after, Outcome::Settled, |after| {
-            let to = Location { memory: target.0.memory(), offset: target.1 };
-            let from = Location { memory: source.0.memory(), offset: source.1 };
-            // SAFETY: both ranges were checked, and lie in different allocations; dropping either
-            // waits for this command.
-            unsafe { self.adapter.copy(to, from, size, after) }
-        });
-        command.map(Event::of).map_err(|error| Error::driver("copying a device global", error))
-    }
-}
-
-fn no_host_memory() -> Error {
-    Error::invalid(
-        "native code on a device without host memory",
-        "report this as a bug of Crosscut",
-    )
 }
 
 /// Refuses a copy beyond the end, and one that cuts an atomic in two.
-fn check(global: &GlobalHandle, offset: usize, size: usize) -> Result<(), Error> {
+pub(crate) fn check(global: &GlobalHandle, offset: usize, size: usize) -> Result<(), Error> {
     if offset.checked_add(size).is_none_or(|end| end > global.size()) {
         return Err(beyond(global, offset, size));
     }

@@ -35,6 +35,23 @@ pub(crate) fn inside_any() -> bool {
 /// A host task, which is given the memory it was lent.
 pub type HostTask = Box<dyn FnOnce(&[Slot]) + Send>;
 
+/// Refuses to wait inside a host task for a command behind it on its own queue: that waits for the task.
+///
+/// # Errors
+/// This is such a place.
+#[inline]
+pub(crate) fn may_wait_for(command: &Command) -> Result<(), Error> {
+    let Some(line) = command.origin.line else { return Ok(()) };
+    // All commands in front of the task have completed.
+    if inside_task_of(line) && !command.is_settled() && matches!(command.is_complete(), Ok(false)) {
+        return Err(Error::invalid(
+            "a host task waits for a command behind it on its own queue",
+            "wait after the task, or submit the command to another queue",
+        ));
+    }
+    Ok(())
+}
+
 /// A task that waits for commands.
 struct Waiting {
     /// How many have not ended, and one for whoever is still counting.
@@ -87,7 +104,7 @@ impl Queue {
             allocation.uses().collect(access, self.origin, &mut waits);
         }
         let (event, promise) = self.context().inner().adapter.promise().map_err(failed)?;
-        let command = Command::new(self.origin, event, Outcome::Settled);
+        let command = Command::task(self.origin, event);
         if self.origin.line.is_some() {
             let before = self.adapter.barrier(&[]).map_err(failed)?;
             waits.push(Command::new(self.origin, before, Outcome::Settled));
@@ -215,15 +232,17 @@ impl Ready {
 /// Runs a task of a queue; returns its panic.
 pub(crate) fn call(queue: u64, task: impl FnOnce()) -> Option<Error> {
     INSIDE.with_borrow_mut(|inside| inside.push(queue));
-    let outcome = catch_unwind(AssertUnwindSafe(task));
+    let panic = catch_unwind(AssertUnwindSafe(task)).err().map(|payload| {
+        let text = format!("a host task panicked: {}", message(&*payload));
+        // Dropping a payload can itself panic.
+        if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(second);
+        }
+        Error::new(ErrorKind::Panic, text)
+    });
+    // Not before the payload has gone: commands wait for the task until its promise is kept.
     INSIDE.with_borrow_mut(|inside| inside.pop());
-    let payload = outcome.err()?;
-    let text = format!("a host task panicked: {}", message(&*payload));
-    // Dropping a payload can itself panic.
-    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(second);
-    }
-    Some(Error::new(ErrorKind::Panic, text))
+    panic
 }
 
 /// Drops a task that is not to run: what it captured is the user's, and may panic when it goes.

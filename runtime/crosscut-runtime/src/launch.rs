@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crosscut_adapter_api::{Argument, Extent, NativeEntry};
 
+use crate::argument_limit;
 use crate::bundle::Bundle;
 use crate::bytes;
 use crate::command::{Access, Outcome};
@@ -214,7 +215,10 @@ impl Queue {
                         Some(Place { allocation, offset }) => {
                             Argument::Memory { memory: allocation.memory(), offset: *offset }
                         }
-                        None => Argument::Memory { memory: context.spare()?.memory(), offset: 0 },
+                        None => {
+                            let align = bindings.get(*slot).map_or(1, |binding| binding.align);
+                            Argument::Memory { memory: context.spare(align)?.memory(), offset: 0 }
+                        }
                     }
                 }
                 Bound::Global(allocation) => {
@@ -230,7 +234,9 @@ impl Queue {
                     *bytes,
                     bindings,
                 )?),
-                Bound::Nothing => Argument::Memory { memory: context.spare()?.memory(), offset: 0 },
+                Bound::Nothing { align } => {
+                    Argument::Memory { memory: context.spare(*align)?.memory(), offset: 0 }
+                }
                 Bound::Record => match &record {
                     Some(record) => {
                         Argument::Memory { memory: record.block.memory(), offset: record.offset }
@@ -244,6 +250,7 @@ impl Queue {
             });
         }
 
+        argument_limit::check(context.device(), kernel.display_name(), &arguments)?;
         let bound = places.iter().zip(bindings);
         let bound = bound.filter_map(|(place, it)| Some((&place.as_ref()?.allocation, it.access)));
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));

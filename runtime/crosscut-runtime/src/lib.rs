@@ -20,6 +20,7 @@
 //!   the event has told it, queues do not.
 
 mod across;
+mod argument_limit;
 mod block;
 mod bundle;
 mod bytes;
@@ -37,6 +38,7 @@ mod escaped;
 mod event;
 mod few;
 mod global;
+mod global_buffer;
 mod global_copy;
 mod groups;
 mod home;

@@ -66,22 +66,20 @@ impl Lines {
     fn words(&self, count: usize) -> Result<Vec<u32>, DriverError> {
         let mut words = vec![0u32; count];
         let Some(size) = NonZeroUsize::new(4 * count) else { return Ok(words) };
-        match self.area.memory().host_address() {
-            Some(address) => {
-                let source = address.as_ptr().cast::<u32>();
-                for (at, word) in words.iter_mut().enumerate() {
-                    // SAFETY: inside the area, which is aligned; the device, done by now, wrote it behind
-                    // the compiler's back, hence volatile.
-                    *word = unsafe { source.wrapping_add(at).read_volatile() };
-                }
+        let read = self.area.visit_on_host(&mut |address| {
+            let source = address.as_ptr().cast::<u32>();
+            for (at, word) in words.iter_mut().enumerate() {
+                // SAFETY: inside the area, which is aligned; the device, done by now, wrote it behind
+                // the compiler's back, hence volatile.
+                *word = unsafe { source.wrapping_add(at).read_volatile() };
             }
-            None => {
-                let queue = self.context.inner().records.queue(&self.context)?;
-                let target = words.as_mut_ptr().cast::<u8>();
-                // SAFETY: `words` and the area stay until the wait has returned.
-                let event = unsafe { queue.read(self.area.memory(), 0, target, size, &[]) };
-                event?.wait()?;
-            }
+        })?;
+        if !read {
+            let queue = self.context.inner().records.queue(&self.context)?;
+            let target = words.as_mut_ptr().cast::<u8>();
+            // SAFETY: `words` and the area stay until the wait has returned.
+            let event = unsafe { queue.read(self.area.memory(), 0, target, size, &[]) };
+            event?.wait()?;
         }
         Ok(words)
     }

@@ -3,17 +3,18 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
+use std::ptr::NonNull;
 use std::sync::{Arc, PoisonError};
 
-use crosscut_adapter_api::{self as adapter, MemoryKind};
+use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, MemoryKind};
 
-use crate::command::Uses;
+use crate::command::{Access, Uses};
 use crate::context::Context;
 use crate::device::Device;
 use crate::sync::{Mutex, MutexGuard};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, host_task, worker};
 
-/// An allocation that knows who uses it. Dropping it waits for them.
+/// An allocation that knows who uses it. Dropping it waits for them, but not inside a host task.
 pub(crate) struct Allocation {
     memory: ManuallyDrop<Box<dyn adapter::Memory>>,
     uses: Mutex<Uses>,
@@ -28,6 +29,26 @@ impl Allocation {
         &**self.memory
     }
 
+    /// Calls `visit` with where the host has it, and keeps the driver from going meanwhile. False where
+    /// the host has it not.
+    ///
+    /// # Errors
+    /// The process is ending, and the memory may be gone.
+    pub(crate) fn visit_on_host(
+        &self,
+        visit: &mut dyn FnMut(NonNull<u8>),
+    ) -> Result<bool, DriverError> {
+        if self.memory.host_address().is_none() || self.memory.visit_on_host(visit) {
+            return Ok(self.memory.host_address().is_some());
+        }
+        Err(DriverError {
+            kind: DriverErrorKind::DeviceLost,
+            call: "reading shared memory",
+            code: -1,
+            log: Some("the process is ending".to_owned()),
+        })
+    }
+
     pub(crate) fn uses(&self) -> MutexGuard<'_, Uses> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,13 +56,26 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if !self.uses().wait() {
-            // A command failed, perhaps because one that it waited for did, and others that it waited
-            // for may still run. Memory that somebody may touch is not freed.
+        // SAFETY: nobody uses `memory` after this: taking it is the last thing that happens to it here.
+        let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
+        let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if host_task::inside_any() && uses.unfinished(Access::Write).is_some() {
+            // The command may be behind the task that is running here: it is waited for elsewhere.
+            let free = worker::run(Box::new(move || free(memory, &uses)));
+            // Without a thread that could wait, nobody frees it.
+            let _ = free.map_err(std::mem::forget);
             return;
         }
-        // SAFETY: nobody uses `memory` after this, the last thing that a value of this type does.
-        unsafe { ManuallyDrop::drop(&mut self.memory) };
+        free(memory, &uses);
+    }
+}
+
+/// Frees memory once no command uses it any more.
+fn free(memory: Box<dyn adapter::Memory>, uses: &Uses) {
+    if !uses.wait() {
+        // A command failed, perhaps because one that it waited for did, and others that it waited
+        // for may still run. Memory that somebody may touch is not freed.
+        std::mem::forget(memory);
     }
 }
 

@@ -124,7 +124,9 @@ pub(crate) enum Bound {
     },
     Global(Arc<Allocation>),
     /// A global without bytes.
-    Nothing,
+    Nothing {
+        align: usize,
+    },
     Record,
     Lines,
 }
@@ -237,6 +239,7 @@ impl Kernels {
         let assumed = kernel.assumed.as_ref();
         let mut statics = Vec::new();
         let mut instances = HashMap::new();
+        let mut aligns = HashMap::new();
         let forms = self.build(context, found, values)?;
         let own = kernel.reads.iter().chain(&kernel.writes).copied();
         let scoped = |index: &u32| {
@@ -258,6 +261,7 @@ impl Kernels {
             {
                 let handle = global_handle(found, index)?;
                 statics.push(handle.address().addr());
+                aligns.insert(index, handle.align());
                 instances.insert(index, global::instance(home, handle, Some(queue))?);
             }
         }
@@ -271,7 +275,10 @@ impl Kernels {
             Parameter::Length { slot } => Bound::Length { slot: slot as usize },
             Parameter::Local { slot } => Bound::Local { slot: slot as usize },
             Parameter::Scratch { bytes } => Bound::Scratch { bytes: bytes as usize },
-            Parameter::Global { index } => allocation(&index).map_or(Bound::Nothing, Bound::Global),
+            Parameter::Global { index } => match (allocation(&index), aligns.get(&index)) {
+                (Some(allocation), _) => Bound::Global(allocation),
+                (None, align) => Bound::Nothing { align: align.copied().unwrap_or(1) },
+            },
             Parameter::PanicRecord => Bound::Record,
             Parameter::Lines => Bound::Lines,
         };

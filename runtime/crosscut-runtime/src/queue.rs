@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions, QueueOrder};
 
@@ -116,7 +117,12 @@ impl Queue {
     pub(crate) fn wait_for_copy(&self, command: &Arc<Command>) -> Result<(), DriverError> {
         let outcome = command.event.wait().inspect_err(|_| {
             // The wait may have failed and not the copy: the whole queue is the next thing to ask.
-            let _ = self.adapter.wait();
+            if self.adapter.wait().is_err() {
+                // A driver that does not wait may still say whether it has ended.
+                while let Ok(false) = command.event.is_complete() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
         });
         // Whoever called is told, and nobody else has its event.
         command.settle();
@@ -177,8 +183,9 @@ impl Drop for Queue {
         if self.pending.is_empty() {
             return;
         }
-        if host_task::inside_task_of(self.number) {
-            // The task that is running here holds up those behind it: they are waited for elsewhere.
+        if host_task::inside_any() {
+            // The task that is running here may hold up commands of any queue: they are waited for
+            // elsewhere.
             let (pending, adapter) = (Arc::clone(&self.pending), Arc::clone(&self.adapter));
             let _ = worker::run(Box::new(move || pending.settle(&*adapter)));
             return;

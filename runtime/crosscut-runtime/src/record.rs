@@ -89,18 +89,16 @@ pub(crate) fn zero(
     size: NonZeroUsize,
     context: &Context,
 ) -> Result<(), DriverError> {
-    match block.memory().host_address() {
-        Some(address) => {
-            // SAFETY: `offset` and `size` are inside the block, which no command uses there.
-            unsafe { address.as_ptr().wrapping_add(offset).write_bytes(0, size.get()) };
-            Ok(())
-        }
-        None => {
-            let queue = context.inner().records.queue(context)?;
-            // SAFETY: the caller's borrow keeps the block until the wait has returned.
-            unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) }?.wait()
-        }
+    let zeroed = block.visit_on_host(&mut |address| {
+        // SAFETY: `offset` and `size` are inside the block, which no command uses there.
+        unsafe { address.as_ptr().wrapping_add(offset).write_bytes(0, size.get()) };
+    })?;
+    if zeroed {
+        return Ok(());
     }
+    let queue = context.inner().records.queue(context)?;
+    // SAFETY: the caller's borrow keeps the block until the wait has returned.
+    unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) }?.wait()
 }
 
 impl Watch {
@@ -160,21 +158,18 @@ impl Watch {
     fn words(&self) -> Result<[u64; 4], DriverError> {
         let mut words = [0u64; 4];
         let Some(Record { block, offset }) = &self.record else { return Ok(words) };
-        let target = words.as_mut_ptr().cast::<u8>();
-        match block.memory().host_address() {
-            Some(address) => {
-                let source = address.as_ptr().wrapping_add(*offset).cast::<[u64; 4]>();
-                // SAFETY: inside the block, aligned to its stride; the device, done by now, wrote
-                // it behind the compiler's back, hence volatile.
-                words = unsafe { source.read_volatile() };
-            }
-            None => {
-                let queue = self.context.inner().records.queue(&self.context)?;
-                // SAFETY: `words` and the block stay until the wait has returned.
-                let event =
-                    unsafe { queue.read(block.memory(), *offset, target, RECORD_SIZE, &[]) };
-                event?.wait()?;
-            }
+        let read = block.visit_on_host(&mut |address| {
+            let source = address.as_ptr().wrapping_add(*offset).cast::<[u64; 4]>();
+            // SAFETY: inside the block, aligned to its stride; the device, done by now, wrote it
+            // behind the compiler's back, hence volatile.
+            words = unsafe { source.read_volatile() };
+        })?;
+        if !read {
+            let queue = self.context.inner().records.queue(&self.context)?;
+            let target = words.as_mut_ptr().cast::<u8>();
+            // SAFETY: `words` and the block stay until the wait has returned.
+            let event = unsafe { queue.read(block.memory(), *offset, target, RECORD_SIZE, &[]) };
+            event?.wait()?;
         }
         Ok(words)
     }

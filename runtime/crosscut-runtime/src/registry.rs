@@ -30,6 +30,7 @@ unsafe impl Send for Program {}
 unsafe impl Sync for Program {}
 
 /// A program's images, ready to be searched.
+#[derive(Default)]
 pub(crate) struct Decoded {
     pub(crate) images: Vec<Arc<Image>>,
     /// Kernel key to image and kernel; several if there are several targets.
@@ -83,7 +84,8 @@ pub unsafe extern "C" fn __crosscut_register(descriptor: *const Descriptor) {
     GENERATION.fetch_add(1, Ordering::Release);
 }
 
-/// Forgets what was registered with this descriptor. Called when the binary is unloaded.
+/// Forgets what was registered with this descriptor. Called when the binary is unloaded: nobody reads
+/// it once this has returned.
 #[unsafe(no_mangle)]
 pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
     let address = descriptor.addr();
@@ -101,8 +103,14 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
         let gone = gone.get_or_insert_default();
         gone.extend(statics.into_iter().map(|(id, address)| (address, (next, id))));
     }
-    programs.retain(|program| program.address != address);
+    let going = programs.extract_if(.., |program| program.address == address).collect::<Vec<_>>();
     GENERATION.fetch_add(1, Ordering::Release);
+    drop(programs);
+    for program in going {
+        // Others may have it in a list from before. Who is decoding it is waited for; who comes later
+        // finds nothing in it.
+        program.decoded.get_or_init(|| Ok(Decoded::default()));
+    }
 }
 
 /// Those of the statics at these addresses that went after generation `since`, with their ids. Costs
@@ -348,4 +356,29 @@ unsafe fn array<'a, T>(start: *const T, length: u64) -> Option<&'a [T]> {
     }
     // SAFETY: aligned, not null, no longer than an object may be, and by the caller's promise there.
     Some(unsafe { std::slice::from_raw_parts(start, length) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_a_program_in_a_list_does_not_read_it_once_it_is_unloaded() {
+        // No image: whoever decodes it says so.
+        static IMAGES: [u8; 4] = *b"gone";
+        let descriptor = Descriptor {
+            version: DESCRIPTOR_VERSION,
+            images: IMAGES.as_ptr(),
+            images_length: 4,
+            objects: std::ptr::null(),
+            objects_length: 0,
+        };
+        let ours = |program: &Arc<Program>| program.address == (&raw const descriptor).addr();
+        // SAFETY: a descriptor, which is there until it is unregistered.
+        unsafe { __crosscut_register(&raw const descriptor) };
+        let listed = programs().into_iter().find(ours).unwrap();
+        __crosscut_unregister(&raw const descriptor);
+        assert!(!programs().iter().any(ours));
+        assert!(listed.decoded().unwrap().images.is_empty(), "it is as if it had never been there");
+    }
 }

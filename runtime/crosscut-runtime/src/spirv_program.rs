@@ -14,6 +14,7 @@ use crosscut_image::spirv::{self, KernelInterface};
 
 pub use crosscut_image::spirv::{KernelParameter, ValueKind};
 
+use crate::argument_limit;
 use crate::command::{Access, Outcome};
 use crate::context::Context;
 use crate::detour::Place;
@@ -429,10 +430,11 @@ impl Queue {
                     Argument::Local(NonZeroUsize::new(*size).unwrap_or(NonZeroUsize::MIN))
                 }
                 (SpirvArgument::Buffer { .. }, None) => {
-                    Argument::Memory { memory: context.spare()?.memory(), offset: 0 }
+                    Argument::Memory { memory: context.spare(binding.align)?.memory(), offset: 0 }
                 }
             });
         }
+        argument_limit::check(context.device(), kernel.name(), &passed)?;
         // What is written comes last, so that an allocation with several parts is noted as written.
         uses.sort_by_key(|(_, access)| *access == Access::Write);
         let after = self.dependencies(after)?;

@@ -43,7 +43,11 @@ impl Queue {
         // this function, after waiting where the driver will not say so.
         let kept = Arc::clone(&bytes);
         if command.event.on_complete(Box::new(move |_| drop(kept))).is_err() {
-            self.wait_for_copy(&command).map_err(failed)?;
+            self.wait_for_copy(&command).map_err(|error| {
+                // It may have been the wait that failed: bytes that somebody may read are not freed.
+                std::mem::forget(bytes);
+                failed(error)
+            })?;
         }
         Ok(Event::of(command))
     }

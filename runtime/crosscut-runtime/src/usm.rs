@@ -153,8 +153,8 @@ impl Buffer {
     /// # Errors
     /// A command that did failed, or its kernel panicked.
     pub fn wait_to_read(&self) -> Result<(), Error> {
-        let writer = self.allocation().and_then(|allocation| allocation.uses().last_write());
-        writer.map_or(Ok(()), |writer| writer.wait_and_tell())
+        let writers = self.allocation().map(|allocation| allocation.uses().writers());
+        writers.map_or(Ok(()), |writers| writers.tell())
     }
 
     /// Blocks until no command uses it any more.

@@ -216,7 +216,9 @@ fn step(opened: &mut Opened, program: &Program, number: usize, numbers: &mut Num
         6 => {
             let words: Vec<u64> = model.iter().map(|word| word ^ 0xFF).collect();
             let buffer = upload(queue, &words);
-            queue.copy_buffer_to_global(*global, 0, &buffer, global.size(), &[]).unwrap();
+            let (size, buffer) = (global.size(), (&buffer, 0));
+            // SAFETY: nobody takes the bytes for atomics.
+            unsafe { queue.copy_buffer_to_global(*global, 0, buffer, size, &[]) }.unwrap();
             *model = words;
         }
         7 => {

@@ -259,7 +259,8 @@ fn a_copy_of_two_steps_is_one_step_for_other_threads() {
                 write(writer, global, value);
             } else {
                 let buffer = upload(writer, &[value]);
-                writer.copy_buffer_to_global(global, 0, &buffer, 8, &[]).unwrap();
+                // SAFETY: nobody takes the bytes for atomics.
+                unsafe { writer.copy_buffer_to_global(global, 0, (&buffer, 0), 8, &[]) }.unwrap();
             }
             lost += usize::from(read_global(writer, global).unwrap() != value);
             mock.clear_log();

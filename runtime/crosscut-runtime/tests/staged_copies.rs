@@ -2,6 +2,9 @@
 
 mod program;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use crosscut_adapter_api::{DriverError, DriverErrorKind};
 use crosscut_adapter_mock::{Mock, Operation};
 use crosscut_runtime::{GlobalHandle, Queue};
@@ -75,4 +78,33 @@ fn a_driver_that_will_not_call_back_is_waited_for() {
     assert!(event.is_complete().unwrap(), "it was waited for");
     released.join().unwrap();
     assert_eq!(read_global(&queue, global).unwrap(), 6);
+}
+
+#[test]
+fn a_copy_whose_waits_fail_has_ended_before_its_source_is_let_go() {
+    let mock = Mock::new();
+    let global = register(vec![kernel(954, "k", vec![])], 1);
+    let queue = queue(&device(&mock));
+    read_global(&queue, global).unwrap();
+    let refusal =
+        || DriverError { kind: DriverErrorKind::Other, call: "mock", code: -1, log: None };
+    for operation in [Operation::OnComplete, Operation::EventWait, Operation::QueueWait] {
+        mock.fail(operation, 0, refusal());
+    }
+    mock.hold();
+    let (release, runs) = (mock.clone(), Arc::new(AtomicBool::new(false)));
+    let begins = Arc::clone(&runs);
+    let released = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        begins.store(true, Relaxed);
+        release.release();
+    });
+    let value = 6u64;
+    let source = std::ptr::from_ref(&value).cast();
+    // SAFETY: the global has the 8 bytes of a `u64`.
+    let copied = unsafe { queue.copy_to_global(global, 0, source, 8, &[]) };
+    assert!(copied.is_err(), "the driver's refusal");
+    assert!(runs.load(Relaxed), "it is waited for nevertheless");
+    assert_eq!(read_global(&queue, global).unwrap(), 6);
+    released.join().unwrap();
 }

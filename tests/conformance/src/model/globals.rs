@@ -156,7 +156,8 @@ fn buffers(stage: &Stage) -> Outcome {
     for queue in stage.both_orders()? {
         let (from, mut to) = (stage.holding(&pattern(100))?, stage.holding(&[0; 100])?);
         queue.reset_global(row()?, &[])?;
-        queue.copy_buffer_to_global(row()?, 4, &from, 40, &[])?;
+        // SAFETY: nobody takes the bytes for atomics.
+        unsafe { queue.copy_buffer_to_global(row()?, 4, (&from, 0), 40, &[]) }?;
         let mut expected = initial_row();
         expected[4..44].copy_from_slice(&pattern(100)[..40]);
         ensure!(read(&queue, row()?)? == expected, "the global holds something else");
@@ -169,7 +170,8 @@ fn buffers(stage: &Stage) -> Outcome {
 
 fn short_buffer(stage: &Stage) -> Outcome {
     let mut short = stage.holding(&[5; 10])?;
-    let outcome = stage.queue.copy_buffer_to_global(row()?, 0, &short, 11, &[]);
+    // SAFETY: nobody takes the bytes for atomics.
+    let outcome = unsafe { stage.queue.copy_buffer_to_global(row()?, 0, (&short, 0), 11, &[]) };
     refused(outcome, ErrorKind::Invalid)?;
     let outcome = stage.queue.copy_global_to_buffer(row()?, 0, &mut short, 11, &[]);
     refused(outcome, ErrorKind::Invalid)?;
@@ -180,7 +182,8 @@ fn short_buffer(stage: &Stage) -> Outcome {
 
 fn foreign_buffer(stage: &Stage) -> Outcome {
     let mut foreign = stage.elsewhere()?.holding(&[5; 10])?;
-    let outcome = stage.queue.copy_buffer_to_global(row()?, 0, &foreign, 10, &[]);
+    // SAFETY: nobody takes the bytes for atomics.
+    let outcome = unsafe { stage.queue.copy_buffer_to_global(row()?, 0, (&foreign, 0), 10, &[]) };
     refused(outcome, ErrorKind::Invalid)?;
     let outcome = stage.queue.copy_global_to_buffer(row()?, 0, &mut foreign, 10, &[]);
     refused(outcome, ErrorKind::Invalid)

@@ -11,6 +11,7 @@ mod devices;
 mod events;
 mod fills;
 mod globals;
+mod inside_tasks;
 mod launches;
 mod lent;
 mod limits;
@@ -36,6 +37,7 @@ pub const BEHAVIOURS: &[&[Behaviour]] = &[
     blocks::BEHAVIOURS,
     tasks::BEHAVIOURS,
     lent::BEHAVIOURS,
+    inside_tasks::BEHAVIOURS,
     events::BEHAVIOURS,
     launches::BEHAVIOURS,
     limits::BEHAVIOURS,

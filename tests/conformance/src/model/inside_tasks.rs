@@ -1,0 +1,88 @@
+//! What host tasks do with things that commands behind them use. A task that waited for those would
+//! wait for ever, so every behaviour looks for the end of its task, and gives up.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crosscut_runtime::{Buffer, ErrorKind, Event, Queue};
+
+use super::stage::{fill, get, refused};
+use super::{Failure, Outcome, Stage, where_programs_are_built};
+use crate::Behaviour;
+
+// Not of devices that run native code: there nothing is submitted while a task runs.
+pub(super) const BEHAVIOURS: &[Behaviour] = &[
+    where_programs_are_built("a host task may drop a buffer that commands behind it use", buffer),
+    where_programs_are_built("a host task may drop a queue whose commands are behind it", queue),
+    where_programs_are_built(
+        "a host task that waits for a command behind it on its queue is refused",
+        own_event,
+    ),
+];
+
+/// A task of this queue that does `what` with something it is sent later.
+fn task<T: Send + 'static>(
+    queue: &Queue,
+    what: impl FnOnce(T) + Send + 'static,
+) -> Result<(Event, mpsc::Sender<T>), Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let task = Box::new(move || {
+        if let Ok(sent) = receiver.recv_timeout(Duration::from_secs(20)) {
+            what(sent);
+        }
+    });
+    Ok((queue.host_task(task, &[])?, sender))
+}
+
+/// Holds a task to its end; its queue is not dropped where that does not come, because that waits.
+fn ends(task: &Event, queue: Queue) -> Outcome {
+    let begin = Instant::now();
+    while !task.is_complete()? {
+        if begin.elapsed() > Duration::from_secs(20) {
+            std::mem::forget(queue);
+            return Err(Failure::from("the task does not end"));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(queue.wait()?)
+}
+
+fn buffer(stage: &Stage) -> Outcome {
+    let queue = stage.another()?;
+    let (task, sender) = task(&queue, drop::<Buffer>)?;
+    let buffer = stage.buffer(1000)?;
+    fill(&queue, &buffer, &[3], &[])?;
+    sender.send(buffer)?;
+    ends(&task, queue)
+}
+
+fn queue(stage: &Stage) -> Outcome {
+    let (queue, other, buffer) = (stage.another()?, stage.another()?, stage.buffer(1000)?);
+    let (task, sender) = task(&queue, drop::<Queue>)?;
+    let first = fill(&queue, &buffer, &[3], &[])?;
+    let second = fill(&other, &buffer, &[4], &[first])?;
+    sender.send(other)?;
+    ends(&task, queue)?;
+    second.wait()?;
+    match get(&stage.queue, &buffer)? == [4; 1000] {
+        true => Ok(()),
+        false => Err(Failure::from("the command of the dropped queue did not run")),
+    }
+}
+
+fn own_event(stage: &Stage) -> Outcome {
+    let (queue, buffer) = (stage.another()?, stage.buffer(1000)?);
+    let (sender, told) = mpsc::channel();
+    let wait = move |event: Event| {
+        let both = Event::all([&event, &event]);
+        let _ = sender.send([event.wait(), both.wait()]);
+    };
+    let (task, sender) = task(&queue, wait)?;
+    let behind = fill(&queue, &buffer, &[3], &[])?;
+    sender.send(behind.clone())?;
+    ends(&task, queue)?;
+    for outcome in told.recv()? {
+        refused(outcome, ErrorKind::Invalid)?;
+    }
+    Ok(behind.wait()?)
+}
