@@ -34,7 +34,7 @@ use crate::{Buffer, BufferPart, BufferPartMut, BufferSlice, BufferSliceMut};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a host task",
     label = "not an argument of a host task",
-    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `buffer.slice_mut(a..b)?`, USM, `()`, or a tuple of up to eight of them",
+    note = "pass `&buffer`, `&mut buffer`, `buffer.slice(a..b)?`, `buffer.slice_mut(a..b)?`, `buffer.part([a..b, c..d])?`, USM, `()`, or a tuple of up to eight of them",
     note = "device globals are read by `queue.read`; other values are captured: use `move |..|`"
 )]
 pub trait HostArg: KernelArg<Once> {}
@@ -51,8 +51,10 @@ impl<T: DeviceData> HostArg for &BufferPart<'_, T, 2> {}
 impl<T: DeviceData> HostArg for BufferPart<'_, T, 3> {}
 impl<T: DeviceData> HostArg for &BufferPart<'_, T, 3> {}
 impl<T: DeviceData> HostArg for BufferPartMut<'_, T, 2> {}
+impl<T: DeviceData> HostArg for &BufferPartMut<'_, T, 2> {}
 impl<T: DeviceData> HostArg for &mut BufferPartMut<'_, T, 2> {}
 impl<T: DeviceData> HostArg for BufferPartMut<'_, T, 3> {}
+impl<T: DeviceData> HostArg for &BufferPartMut<'_, T, 3> {}
 impl<T: DeviceData> HostArg for &mut BufferPartMut<'_, T, 3> {}
 impl<T: DeviceData> HostArg for BufferSlice<'_, T> {}
 impl<T: DeviceData> HostArg for &BufferSlice<'_, T> {}

@@ -9,13 +9,14 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Poll, Wake, Waker};
 
-use crosscut_adapter_api::{QueueOptions, QueueOrder};
+use crosscut_adapter_api::{QueueOptions, QueueOrder, Slot};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use super::device::{Happening, Threads};
-use crate::command::{Command, Origin, Outcome};
+use crate::command::{Access, Command, Origin, Outcome};
+use crate::launch::{Binding, Source};
 use crate::{Buffer, Context, Error, Event, Queue, Region, Runtime};
 
 fn schedules() -> usize {
@@ -199,6 +200,38 @@ fn host_tasks_of_a_queue_in_order_keep_it() {
             queue.host_task(task, &[]).unwrap();
         }
         queue.wait().unwrap();
+        assert_eq!(ran.load(Ordering::SeqCst), 3);
+    });
+}
+
+#[test]
+fn host_tasks_with_memory_come_between_those_who_use_it_and_let_it_go() {
+    under_many_schedules(|| {
+        let context = context();
+        let one = queue(&context, QueueOrder::InOrder);
+        let other = queue(&context, QueueOrder::OutOfOrder);
+        let (lent, copied) = (buffer(&context), buffer(&context));
+        let ran = Arc::new(AtomicUsize::new(0));
+        let lend = |queue: &Queue, access, number| {
+            let ran = Arc::clone(&ran);
+            let task = move |_: &[Slot]| {
+                assert_eq!(ran.fetch_add(1, Ordering::SeqCst), number, "out of order");
+            };
+            let source = Source::Buffer(Region::whole(&lent));
+            let binding = Binding { source, access, length: 8, align: 8 };
+            // SAFETY: the task touches nothing.
+            unsafe { queue.host_task_with(&[binding], Box::new(task), &[]) }.unwrap()
+        };
+        fill(&one, &lent);
+        lend(&other, Access::Write, 0);
+        copy(&one, &copied, &lent);
+        lend(&one, Access::Write, 1);
+        let last = lend(&other, Access::Read, 2);
+        fill(&one, &lent);
+        // Dropped while the last one may still have it.
+        drop(lent);
+        last.wait().unwrap();
+        one.wait().unwrap();
         assert_eq!(ran.load(Ordering::SeqCst), 3);
     });
 }
