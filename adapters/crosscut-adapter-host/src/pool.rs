@@ -31,6 +31,67 @@ pub(crate) unsafe fn run(
     entry: NativeEntry,
     launch: &NativeLaunch<'_>,
 ) -> Result<(), NativePanic> {
+    if std::thread::panicking() {
+        // SAFETY: the caller's promise.
+        return unsafe { run_elsewhere(workers, entry, launch) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { run_here(workers, entry, launch) }
+}
+
+/// A launch, for another thread.
+#[derive(Clone, Copy)]
+struct Lent<'a>(&'a NativeLaunch<'a>);
+
+// SAFETY: whoever launches promises that captures and slots may be used by any thread: that is what a
+// `NativeEntry` is.
+unsafe impl Send for Lent<'_> {}
+
+impl<'a> Lent<'a> {
+    /// By a method, so that closures take all of it along.
+    fn launch(self) -> &'a NativeLaunch<'a> {
+        self.0
+    }
+}
+
+/// Has another thread do it, and waits: this one unwinds, and launches in a `drop`. Whether an item
+/// unwinds is asked of its thread, so here every one would seem to.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn run_elsewhere(
+    workers: &Workers,
+    entry: NativeEntry,
+    launch: &NativeLaunch<'_>,
+) -> Result<(), NativePanic> {
+    let lent = Lent(launch);
+    let refused = |why: String| NativePanic {
+        item: 0,
+        message: format!("a launch while its thread unwinds needs another thread: {why}"),
+        file: String::new(),
+        line: 0,
+        column: 0,
+    };
+    std::thread::scope(|scope| {
+        let work = move || {
+            // SAFETY: the caller's promise; it waits for this thread.
+            unsafe { run_here(workers, entry, lent.launch()) }
+        };
+        let thread = std::thread::Builder::new()
+            .spawn_scoped(scope, work)
+            .map_err(|error| refused(error.to_string()))?;
+        // Entries do not unwind.
+        thread.join().unwrap_or_else(|_| Err(refused("it has panicked".into())))
+    })
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn run_here(
+    workers: &Workers,
+    entry: NativeEntry,
+    launch: &NativeLaunch<'_>,
+) -> Result<(), NativePanic> {
     let total = launch.extent.groups().iter().map(|&size| size as u64).product::<u64>();
     if total == 1 {
         // SAFETY: the caller's promise; there is one range only.

@@ -172,3 +172,21 @@ fn kernels_with_equal_bodies_stay_apart() -> Result<()> {
     assert_eq!((queue.download(&a)?, queue.download(&b)?), (vec![2], vec![-2]));
     Ok(())
 }
+
+#[test]
+fn captures_are_aligned_as_their_types_ask() -> Result<()> {
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Table([u32; 16]);
+    let (queue, table) = (queue(), Table(std::array::from_fn(|i| 3 * i as u32)));
+    let mut y = queue.zeroed::<[u32; 2]>(64)?;
+    queue.parallel_for(64, &mut y, move |i, y| {
+        // By an index that nobody knows before: the captures stay in memory.
+        let moved = [table, Table([i as u32; 16])][i / 32];
+        *y = [moved.0[i % 16], (&raw const table).addr() as u32 % 64];
+    })?;
+    for (i, found) in queue.download(&y)?.into_iter().enumerate() {
+        assert_eq!(found, [if i < 32 { 3 * (i % 16) } else { i } as u32, 0], "item {i}");
+    }
+    Ok(())
+}

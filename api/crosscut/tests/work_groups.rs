@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crosscut::prelude::*;
-use crosscut::{ErrorKind, NdItem, Result};
+use crosscut::{ErrorKind, NdItem, Result, Tile};
 
 fn queue() -> Queue {
     Queue::new().unwrap()
@@ -348,4 +348,98 @@ fn a_panic_in_what_a_group_computes_is_told() -> Result<()> {
     })?;
     assert!(event.wait().unwrap_err().message().contains("no item with this index"));
     Ok(())
+}
+
+#[test]
+fn an_operation_that_combines_makes_no_calls_of_groups_itself() -> Result<()> {
+    let queue = queue();
+    let mut y = queue.zeroed::<u32>(48)?;
+    // What an item has put is on its stack: after the inner call it would be another's.
+    let of_sub_group = queue.parallel_for(NdRange::new(16, 16), (), |item, ()| {
+        let (group, first) = (item.sub_group(), Cell::new(item.local() >= 8));
+        item.work_group().reduce(item.local() as u32, |a, b| {
+            if first.replace(false) {
+                group.shuffle(1u32, 0);
+            }
+            a + b
+        });
+    })?;
+    let of_group = queue.parallel_for(NdRange::new(48, 48), &mut y, |item, y| {
+        let group = item.work_group();
+        *y = group.reduce(1u32, |a, b| group.broadcast(a + b, 0));
+    })?;
+    for event in [of_sub_group, of_group] {
+        let error = event.wait().unwrap_err();
+        assert!(error.message().contains("makes calls of groups itself"), "{error}");
+    }
+    // The group's memory is as good as before.
+    queue.parallel_for(NdRange::new(48, 48), &mut y, |item, y| {
+        *y = item.work_group().reduce(1, |a, b| a + b);
+    })?;
+    assert_eq!(queue.download(&y)?, [48; 48]);
+    Ok(())
+}
+
+/// One place in the program for two operations.
+#[track_caller]
+fn one_or_other(item: NdItem<'_, usize>, value: u64) -> u64 {
+    match item.local() {
+        0 => item.work_group().reduce(value, |a, b| a + b),
+        _ => item.work_group().broadcast(value, 0),
+    }
+}
+
+#[test]
+fn different_operations_at_one_place_do_not_meet() -> Result<()> {
+    let queue = queue();
+    let event = queue.parallel_for(NdRange::new(2, 2), (), |item, ()| {
+        one_or_other(item, 7);
+    })?;
+    assert!(event.wait().unwrap_err().message().contains("wait at different barriers"));
+    Ok(())
+}
+
+/// One place in the program for whichever memory.
+#[track_caller]
+fn share(tile: &mut Tile<'_, u32>, item: NdItem<'_, usize>, value: u32) -> u32 {
+    tile.share(&item, value).iter().sum()
+}
+
+#[test]
+fn no_memory_at_all_is_not_the_memory_behind_it() -> Result<()> {
+    let queue = queue();
+    let event = queue.parallel_for(
+        NdRange::new(2, 2),
+        (Local::<u32>::new(0), Local::<u32>::new(2)),
+        |item, (mut none, mut some)| {
+            let tile = if item.local() == 0 { &mut none } else { &mut some };
+            share(tile, item, 1);
+        },
+    )?;
+    assert!(event.wait().unwrap_err().message().contains("wait at different barriers"));
+    Ok(())
+}
+
+#[test]
+fn a_launch_in_a_drop_while_the_thread_unwinds_has_barriers_like_any_other() {
+    struct AtTheEnd<'a>(&'a Cell<Vec<u32>>);
+    impl Drop for AtTheEnd<'_> {
+        fn drop(&mut self) {
+            let queue = queue();
+            let mut y = queue.zeroed::<u32>(4).unwrap();
+            queue
+                .parallel_for(NdRange::new(4, 4), &mut y, |item, y| {
+                    *y = item.work_group().reduce(1, |a, b| a + b);
+                })
+                .unwrap();
+            self.0.set(queue.download(&y).unwrap());
+        }
+    }
+    let sums = Cell::new(Vec::new());
+    let unwound = catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _at_the_end = AtTheEnd(&sums);
+        std::panic::resume_unwind(Box::new(()));
+    }));
+    assert!(unwound.is_err());
+    assert_eq!(sums.take(), [4; 4]);
 }

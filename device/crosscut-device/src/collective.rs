@@ -9,11 +9,20 @@ use crate::{DeviceCopy, hooks, on_device};
 /// of so many items, no item reads more than it must in groups of the usual sizes.
 const RUN: usize = 16;
 
+/// The numbers of the steps at which items wait. Operations that put other values have other numbers,
+/// so that nobody gets past a step whose values are not there: the place of a call alone does not tell
+/// them apart, because functions with `track_caller` share their caller's.
+mod step {
+    pub(super) const SCAN: u32 = 3;
+    pub(super) const BROADCAST: u32 = 6;
+}
+
 /// The work-group of an item, for what its items compute together.
 ///
 /// Every item of the group must make the same calls, in the same order, as for barriers. Values are
 /// combined in the order of the items' linear indices, so that an operation need only be associative,
-/// and every device gives the same answer.
+/// and every device gives the same answer. How often an item calls the operation is not said: it must
+/// make no calls of groups itself, which on the host is a panic.
 ///
 /// Questions have the same answer for every item of a group:
 ///
@@ -67,11 +76,11 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         assert!(from < self.0.local_len(), "a work-group has no item with this index to broadcast");
         let slots = Slots::<T>::of(self.0);
         slots.put(self.0.local_linear(), &value);
-        if !self.0.wait(3, size_of::<T>()) {
+        if !self.0.wait(step::BROADCAST, size_of::<T>()) {
             return value;
         }
         let found = slots.get(from);
-        self.0.wait(4, size_of::<T>());
+        self.0.wait(step::BROADCAST + 1, size_of::<T>());
         found
     }
 
@@ -154,8 +163,10 @@ impl<I: Index> WorkGroup<'_, '_, I> {
     ) -> T {
         let (at, items) = (self.0.local_linear(), self.0.local_len());
         let slots = Slots::<T>::of(self.0);
+        // Until the last wait others may be reading what this item has put.
+        let _combining = slots.combine_alone(at, items);
         slots.put(at, &value);
-        if !self.0.wait(3, size_of::<T>()) {
+        if !self.0.wait(step::SCAN, size_of::<T>()) {
             return value;
         }
         // Before it in its run.
@@ -171,7 +182,7 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         if at % RUN == RUN - 1 || at == items - 1 {
             slots.put(items + run, &whole);
         }
-        if !self.0.wait(4, size_of::<T>()) {
+        if !self.0.wait(step::SCAN + 1, size_of::<T>()) {
             return value;
         }
         let (mut earlier, mut all) = (None, None);
@@ -189,7 +200,7 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         };
         let answer = choose(before, value, all.unwrap_or(value));
         // Nobody may change what others still read.
-        self.0.wait(5, size_of::<T>());
+        self.0.wait(step::SCAN + 2, size_of::<T>());
         answer
     }
 }
@@ -204,21 +215,52 @@ fn join<T>(combine: &impl Fn(T, T) -> T, before: Option<T>, value: T) -> T {
 
 /// What the items of a group show one another: on a device copies in local memory, on the host the
 /// addresses of values on the items' own stacks, where they stay until all have waited again.
+///
+/// Behind the addresses the host has a word for each item: whether it is in the middle of combining.
 pub(crate) struct Slots<T> {
     base: *mut u8,
     values: PhantomData<T>,
 }
 
 impl<T: DeviceCopy> Slots<T> {
+    /// # Panics
+    /// On the host: an operation that combines values makes calls of groups itself, whose values would
+    /// take the place of those that are being combined.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn of<I: Index>(item: &NdItem<'_, I>) -> Self {
-        let base = if on_device() {
+        if on_device() {
             // One value for each item, and as many for runs.
-            hooks::__crosscut_group_scratch(2 * size_of::<T>() as u32)
-        } else {
-            item.scratch()
-        };
-        Self { base, values: PhantomData }
+            let base = hooks::__crosscut_group_scratch(2 * size_of::<T>() as u32);
+            return Self { base, values: PhantomData };
+        }
+        let slots = Self { base: item.scratch(), values: PhantomData };
+        let word = slots.combining(item.local_linear(), item.local_len());
+        // SAFETY: whoever runs the group gives three words for each item, and this one is its own.
+        let combining = unsafe { word.read() };
+        assert!(
+            combining == 0,
+            "an operation that combines the values of a group makes calls of groups itself"
+        );
+        slots
+    }
+
+    /// On the host: has calls of groups panic in this item until the answer is dropped.
+    #[inline(always)]
+    fn combine_alone(&self, at: usize, items: usize) -> Option<Combining> {
+        if on_device() {
+            return None;
+        }
+        let word = self.combining(at, items);
+        // SAFETY: as in `of`.
+        unsafe { word.write(1) };
+        Some(Combining(word))
+    }
+
+    /// On the host: the word that says whether this item is combining.
+    #[inline(always)]
+    fn combining(&self, at: usize, items: usize) -> *mut usize {
+        self.base.cast::<usize>().wrapping_add(2 * items + at)
     }
 
     /// Shows `value` as the one with this number. Each item has its own numbers.
@@ -231,7 +273,7 @@ impl<T: DeviceCopy> Slots<T> {
             unsafe { slot.write(*value) };
         } else {
             let slot = self.base.cast::<*const T>().wrapping_add(number);
-            // SAFETY: whoever runs the group gives two addresses for each item; as above.
+            // SAFETY: whoever runs the group gives room for two addresses for each item; as above.
             unsafe { slot.write(value) };
         }
     }
@@ -252,5 +294,16 @@ impl<T: DeviceCopy> Slots<T> {
             // bytes are a value; only its alignment may be that of another type.
             unsafe { value.read_unaligned() }
         }
+    }
+}
+
+/// On the host: an item in the middle of combining. Also when it unwinds it ends.
+struct Combining(*mut usize);
+
+impl Drop for Combining {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the item's own word, which is there for as long as the item is.
+        unsafe { self.0.write(0) };
     }
 }

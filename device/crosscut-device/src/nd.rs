@@ -100,7 +100,8 @@ pub struct Members {
     pub local: [usize; 3],
     /// The group's local memory.
     pub memory: *mut u8,
-    /// Room for two addresses for each item of the group.
+    /// Room for two addresses and a word for each item of the group; the words, behind all addresses,
+    /// are 0 when the group starts.
     pub scratch: *mut u8,
     /// How it waits; `None` on a device.
     pub waiter: Option<Waiter>,
@@ -323,7 +324,7 @@ impl<I: Index> NdItem<'_, I> {
         self.host.memory
     }
 
-    /// Room for two addresses for each item, on the host.
+    /// Room for two addresses and a word for each item, on the host.
     #[inline(always)]
     pub(crate) fn scratch(&self) -> *mut u8 {
         self.host.scratch

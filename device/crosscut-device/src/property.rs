@@ -128,9 +128,14 @@ pub mod bits {
 }
 
 mod sealed {
-    use super::{Access, FirstUse, Free, HostReadWrite, Policy};
+    use super::{Access, FirstUse, Found, Free, HostReadWrite, Policy};
 
     pub trait Sealed {}
+
+    /// A set of properties: what it says of a global's memory nobody else may claim.
+    pub trait Properties {}
+
+    impl<S, A, M, C, L> Properties for Found<S, A, M, C, L> {}
 
     /// What is in a place.
     pub trait Place {
@@ -270,7 +275,7 @@ type Plus<S, P> = <S as With<P>>::Output;
     label = "given twice, contradicting another one, or not a property",
     note = "each of `DeviceImageScope`, `HostAccess<..>`, `InitMode<..>`, `ImplementInCsr<..>` and `InitPolicy<..>` is given once"
 )]
-pub trait With<P> {
+pub trait With<P>: sealed::Properties {
     type Output;
 }
 
@@ -308,7 +313,7 @@ impl Place for Reset {
 
 /// What all places together say.
 #[doc(hidden)]
-pub trait Whole {
+pub trait Whole: sealed::Properties {
     type Access: Access;
     type Policy: Policy;
     const BITS: u64;

@@ -209,11 +209,12 @@ pub(crate) fn local_size(binding: &Binding<'_>) -> NonZeroUsize {
 pub(crate) struct Layout(usize);
 
 impl Layout {
-    /// The offset of the next `size` bytes, as the address that a slot has.
+    /// The offset of the next `size` bytes, as the address that a slot has. No two are equal, not even
+    /// with nothing at them: items that wait tell memories apart by it.
     pub(crate) fn reserve(&mut self, size: usize) -> *mut u8 {
         // Beyond the last multiple no launch gets: no device has so much.
         let offset = self.0.checked_next_multiple_of(LocalMemory::ALIGN).unwrap_or(self.0);
-        self.0 = offset.saturating_add(size);
+        self.0 = offset.saturating_add(size.max(1));
         std::ptr::without_provenance_mut(offset)
     }
 

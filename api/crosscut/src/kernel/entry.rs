@@ -29,13 +29,20 @@ where
     B: Body<R, S, K>,
 {
     /// Mentions the device entry, so that every compile of this crate contains it.
-    const DEFINITION: &'static KernelDefinition = &KernelDefinition {
-        key: key::<Self>,
-        name: type_name::<B::Closure>,
-        dimensions: R::DIMENSIONS,
-        captures_size: size_of::<B>(),
-        native: native_entry::<R, S, K, B>,
-        device_entry: device_entry::<R, S, K, B>,
+    const DEFINITION: &'static KernelDefinition = {
+        // The toolchain makes room for captures by their size, and cares for alignment up to here.
+        assert!(
+            align_of::<B>() <= 4096,
+            "a kernel captures something that is aligned to more than a page"
+        );
+        &KernelDefinition {
+            key: key::<Self>,
+            name: type_name::<B::Closure>,
+            dimensions: R::DIMENSIONS,
+            captures_size: size_of::<B>(),
+            native: native_entry::<R, S, K, B>,
+            device_entry: device_entry::<R, S, K, B>,
+        }
     };
 }
 
@@ -84,7 +91,8 @@ where
         R::DIMENSIONS as u32,
         size_of::<B>() as u64,
     );
-    // SAFETY: on a device this is the closure that was launched, whose wrapper `B` is transparent.
+    // SAFETY: on a device this is the closure that was launched, whose wrapper `B` is transparent. It is
+    // aligned to the largest power of two that divides its size, up to a page, which is enough.
     let body = unsafe { &*hooks::__crosscut_captures().cast::<B>() };
     // SAFETY: this is a device entry.
     let (item, linear) = unsafe { R::on_device() };

@@ -86,17 +86,22 @@ impl<I: Index> Sealed for NdRange<I> {
         let extent = launch.extent;
         let groups = Groups { size: extent.size, group: extent.group.unwrap_or([1; 3]) };
         let count = extent.groups();
-        // The local memory, then two addresses for each item.
+        // The local memory, then two addresses and a word for each item.
         let shown = launch.local_memory.next_multiple_of(align_of::<*const u8>());
         let items = groups.group.iter().product::<usize>();
-        let mut memory = work_group::LocalMemory::take(shown + 2 * items * size_of::<*const u8>());
+        let mut memory = work_group::LocalMemory::take(shown + 3 * items * size_of::<*const u8>());
         let address = memory.address();
+        let scratch = address.wrapping_add(shown);
+        let words = scratch.cast::<usize>().wrapping_add(2 * items);
+        // SAFETY: there is room for so many words behind the addresses; every item leaves its own as
+        // it is here.
+        unsafe { words.write_bytes(0, items) };
         let members = Members {
             groups,
             group: [0; 3],
             local: [0; 3],
             memory: address,
-            scratch: address.wrapping_add(shown),
+            scratch,
             waiter: None,
         };
         for number in range {

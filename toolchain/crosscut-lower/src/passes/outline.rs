@@ -264,7 +264,8 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
     let words = announcement.captures_size.div_ceil(8);
     if uses.captures {
         // A closure without captures still has an address.
-        lines.push(format!("  %cc.captures = alloca [{} x i64], align 16", words.max(1)));
+        let align = captures_align(announcement.captures_size);
+        lines.push(format!("  %cc.captures = alloca [{} x i64], align {align}", words.max(1)));
         for word in 0..words {
             lines.push(format!(
                 "  %cc.captures.{word} = getelementptr i8, ptr %cc.captures, i64 {}",
@@ -283,6 +284,16 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
         lines.push(format!("  {name} = addrspacecast ptr addrspace(3) {name}.local to ptr"));
     }
     lines
+}
+
+/// What captures of this size may need: a type's size is a multiple of its alignment.
+fn captures_align(size: u32) -> u32 {
+    /// What the optimiser was told of every closure's captures.
+    const LEAST: u32 = 16;
+    /// `Kernel::DEFINITION` refuses closures that need more.
+    const MOST: u32 = 4096;
+    let multiple_of = 1 << size.trailing_zeros().min(MOST.trailing_zeros());
+    LEAST.max(multiple_of)
 }
 
 /// The assumption that this item's index is within every argument that has a length.
