@@ -3,7 +3,9 @@
 use crosscut::prelude::*;
 
 use crate::Result;
-use crate::raw_opencl::{Raw, Variable};
+use crate::dpcpp::Dpcpp;
+use crate::raw_opencl::Raw;
+use crate::raw_opencl::globals::Variable;
 use crate::rounds::Contender;
 
 static CELL: DeviceGlobal<u32> = DeviceGlobal::zeroed();
@@ -99,4 +101,33 @@ impl<'a> ByHand<'a> {
             }
         })
     }
+}
+
+/// The same with DPC++.
+pub(crate) fn dpcpp(peer: &Dpcpp, work: Work) -> Contender<'_> {
+    let mut round = 0u32;
+    let mut block = [0u32; BLOCK_LENGTH];
+    Contender::new(move || {
+        round = round.wrapping_add(1);
+        let mut got = [0];
+        match work {
+            Work::Cell => {
+                peer.write(&[round])?;
+                peer.read(&mut got)?;
+                check(got[0], round)
+            }
+            Work::Block => {
+                block[BLOCK_LENGTH - 1] = round;
+                peer.write(&block)?;
+                peer.read(&mut block)?;
+                check(block[BLOCK_LENGTH - 1], round)
+            }
+            Work::Chain => (0..LINKS).try_for_each(|link| {
+                peer.write(&[link])?;
+                peer.step()?;
+                peer.read(&mut got)?;
+                check(got[0], link + 1)
+            }),
+        }
+    })
 }

@@ -3,6 +3,7 @@
 use crosscut::prelude::*;
 
 use crate::Result;
+use crate::dpcpp::Dpcpp;
 use crate::raw_opencl::{Kernel, Raw};
 use crate::rounds::Contender;
 
@@ -17,7 +18,7 @@ pub(crate) fn crosscut(queue: &Queue) -> Contender<'_> {
 }
 
 /// How many launches are made before anybody waits.
-const MANY: usize = 10_000;
+const MANY: u32 = 10_000;
 
 /// Many launches with Crosscut, and one wait.
 pub(crate) fn crosscut_many(queue: &Queue) -> Contender<'_> {
@@ -51,4 +52,14 @@ impl<'a> ByHand<'a> {
             self.raw.finish()
         })
     }
+}
+
+/// The same with DPC++.
+pub(crate) fn dpcpp(peer: &Dpcpp) -> Contender<'_> {
+    Contender::new(|| peer.launch(1))
+}
+
+/// Many launches with DPC++, and one wait.
+pub(crate) fn dpcpp_many(peer: &Dpcpp) -> Contender<'_> {
+    Contender::new(|| peer.launch(MANY))
 }

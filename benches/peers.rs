@@ -4,8 +4,11 @@
 //! that it works is all that shows.
 #![allow(clippy::print_stdout, reason = "a table for people is its result")]
 
+#[allow(dead_code, reason = "the other benchmark uses the rest of it")]
+mod dpcpp;
 mod globals;
 mod launch;
+#[allow(dead_code, reason = "the other benchmark uses the rest of it")]
 mod raw_opencl;
 mod rounds;
 mod saxpy;
@@ -14,6 +17,7 @@ use std::cell::Cell;
 
 use crosscut::prelude::*;
 
+use dpcpp::Dpcpp;
 use globals::Work;
 use raw_opencl::Raw;
 use rounds::{Contender, Times, take_turns};
@@ -65,6 +69,13 @@ const MANY_LAUNCHES: f64 = 1.0;
 const GLOBAL: f64 = 1.05;
 const CHAIN: f64 = 1.0;
 
+/// The same beside DPC++, which does more on its way to the driver.
+const LAUNCH_OF_DPCPP: f64 = 0.8;
+const MANY_LAUNCHES_OF_DPCPP: f64 = 1.0;
+const CELL_OF_DPCPP: f64 = 0.4;
+const BLOCK_OF_DPCPP: f64 = 0.15;
+const CHAIN_OF_DPCPP: f64 = 0.65;
+
 fn main() -> Result<()> {
     let bench = Bench::new()?;
     bench.print_head();
@@ -90,6 +101,8 @@ struct Bench {
     host: Option<Queue>,
     opencl: Option<Queue>,
     raw: Option<Raw>,
+    /// DPC++ on the same OpenCL device, or why it is not here.
+    dpcpp: std::result::Result<Dpcpp, String>,
     /// Whether this program has device images: a plain cargo build has none.
     images: bool,
     /// How many ratios are beyond their targets.
@@ -111,6 +124,10 @@ impl Bench {
             images: opencl
                 .as_ref()
                 .is_some_and(|queue| queue.parallel_for(1, (), |_, ()| ()).is_ok()),
+            dpcpp: match &opencl {
+                Some(queue) => open_dpcpp(queue.device().name()),
+                None => Err("no OpenCL device".into()),
+            },
             opencl,
             missed: Cell::new(0),
         })
@@ -125,6 +142,9 @@ impl Bench {
         } else if !self.images {
             println!("no device images: Crosscut on OpenCL is left out");
             println!("run `cargo crosscut bench -p crosscut-benches` for it");
+        }
+        if let (Some(_), Err(reason)) = (&self.opencl, &self.dpcpp) {
+            println!("DPC++ is left out: {reason}");
         }
         println!();
         println!(
@@ -146,15 +166,17 @@ impl Bench {
     fn launch_on_host(&self) -> Result<()> {
         let Some((queue, raw)) = self.host.as_ref().zip(self.raw.as_ref()) else { return Ok(()) };
         let mut by_hand = launch::ByHand::new(raw)?;
-        let contenders = [launch::crosscut(queue), by_hand.contender()];
-        self.compare("launch + wait", "host", LAUNCH_ON_HOST, contenders)
+        let peer = Peer::raw_opencl(by_hand.contender(), LAUNCH_ON_HOST);
+        self.compare("launch + wait", "host", launch::crosscut(queue), [peer])
     }
 
     fn launch_on_opencl(&self) -> Result<()> {
         let Some((queue, raw)) = self.on_opencl() else { return Ok(()) };
         let mut by_hand = launch::ByHand::new(raw)?;
-        let contenders = [launch::crosscut(queue), by_hand.contender()];
-        self.compare("launch + wait", "opencl", LAUNCH, contenders)
+        let peers = [Peer::raw_opencl(by_hand.contender(), LAUNCH)]
+            .into_iter()
+            .chain(self.dpcpp(launch::dpcpp, LAUNCH_OF_DPCPP));
+        self.compare("launch + wait", "opencl", launch::crosscut(queue), peers)
     }
 
     fn many_launches(&self) -> Result<()> {
@@ -162,12 +184,14 @@ impl Bench {
         let Some(raw) = &self.raw else { return Ok(()) };
         let mut by_hand = launch::ByHand::new(raw)?;
         if let Some(queue) = &self.host {
-            let contenders = [launch::crosscut_many(queue), by_hand.many()];
-            self.compare(NAME, "host", LAUNCH_ON_HOST, contenders)?;
+            let peer = Peer::raw_opencl(by_hand.many(), LAUNCH_ON_HOST);
+            self.compare(NAME, "host", launch::crosscut_many(queue), [peer])?;
         }
         if let Some((queue, _)) = self.on_opencl() {
-            let contenders = [launch::crosscut_many(queue), by_hand.many()];
-            self.compare(NAME, "opencl", MANY_LAUNCHES, contenders)?;
+            let peers = [Peer::raw_opencl(by_hand.many(), MANY_LAUNCHES)]
+                .into_iter()
+                .chain(self.dpcpp(launch::dpcpp_many, MANY_LAUNCHES_OF_DPCPP));
+            self.compare(NAME, "opencl", launch::crosscut_many(queue), peers)?;
         }
         Ok(())
     }
@@ -178,18 +202,20 @@ impl Bench {
             println!("the driver has no calls for variables: globals are left out");
             return Ok(());
         };
-        for (name, work, target) in [
-            ("global 4 B", Work::Cell, GLOBAL),
-            ("global 4 KiB", Work::Block, GLOBAL),
-            ("global chain", Work::Chain, CHAIN),
+        for (name, work, target, of_dpcpp) in [
+            ("global 4 B", Work::Cell, GLOBAL, CELL_OF_DPCPP),
+            ("global 4 KiB", Work::Block, GLOBAL, BLOCK_OF_DPCPP),
+            ("global chain", Work::Chain, CHAIN, CHAIN_OF_DPCPP),
         ] {
             if let Some(queue) = &self.host {
-                let contenders = [globals::crosscut(queue, work), by_hand.contender(work)];
-                self.compare(name, "host", LAUNCH_ON_HOST, contenders)?;
+                let peer = Peer::raw_opencl(by_hand.contender(work), LAUNCH_ON_HOST);
+                self.compare(name, "host", globals::crosscut(queue, work), [peer])?;
             }
             if let Some((queue, _)) = self.on_opencl() {
-                let contenders = [globals::crosscut(queue, work), by_hand.contender(work)];
-                self.compare(name, "opencl", target, contenders)?;
+                let peers = [Peer::raw_opencl(by_hand.contender(work), target)]
+                    .into_iter()
+                    .chain(self.dpcpp(|peer| globals::dpcpp(peer, work), of_dpcpp));
+                self.compare(name, "opencl", globals::crosscut(queue, work), peers)?;
             }
         }
         Ok(())
@@ -207,7 +233,8 @@ impl Bench {
             let mut contenders = [ours.contender(), zipped.zipped(), indexed.indexed()];
             times.append(take_turns(&mut contenders, self.scale.rounds_each())?);
         }
-        self.print(case.name, "host", case.target, &["rayon, zip", "rayon, x[i]"], &times);
+        let peers = [("rayon, zip", case.target), ("rayon, x[i]", case.target)];
+        self.print(case.name, "host", &peers, &times);
         Ok(())
     }
 
@@ -223,38 +250,84 @@ impl Bench {
             let mut contenders = [ours.contender(), by_hand.contender()];
             times.append(take_turns(&mut contenders, self.scale.rounds_each())?);
         }
-        self.print(case.name, "opencl", case.target, &["raw OpenCL"], &times);
+        self.print(case.name, "opencl", &[(RAW_OPENCL, case.target)], &times);
         Ok(())
     }
 
-    /// A line for each peer; the contender before them is Crosscut.
-    fn print(&self, case: &str, device: &str, target: f64, peers: &[&str], times: &Times) {
-        for (index, peer) in (1..).zip(peers) {
+    /// DPC++ as a peer, if it is here.
+    fn dpcpp<'a>(
+        &'a self,
+        contender: impl FnOnce(&'a Dpcpp) -> Contender<'a>,
+        target: f64,
+    ) -> Option<Peer<'a>> {
+        let dpcpp = self.dpcpp.as_ref().ok()?;
+        Some(Peer { name: "DPC++", contender: contender(dpcpp), target })
+    }
+
+    /// A line for each peer, by name and target; the contender before them is Crosscut.
+    fn print(&self, case: &str, device: &str, peers: &[(&str, f64)], times: &Times) {
+        for (index, (peer, target)) in (1..).zip(peers) {
             let ratio = times.ratio(0, index);
-            self.missed.set(self.missed.get() + usize::from(ratio > target));
+            self.missed.set(self.missed.get() + usize::from(ratio > *target));
             println!(
                 "{case:<14} {device:<7} {:>10}  {peer:<12} {:>10} {ratio:>7.3} {:>7.3} {target:>7}  {}",
                 readable(times.median(0)),
                 readable(times.median(index)),
                 times.fastest(0) / times.fastest(index),
-                if ratio <= target { "ok" } else { "missed" },
+                if ratio <= *target { "ok" } else { "missed" },
             );
         }
     }
 
-    /// Lets Crosscut and a peer take turns and prints the line.
-    fn compare(
+    /// Lets Crosscut and its peers take turns and prints the lines.
+    fn compare<'a>(
         &self,
         case: &str,
         device: &str,
-        target: f64,
-        mut contenders: [Contender<'_>; 2],
+        crosscut: Contender<'a>,
+        peers: impl IntoIterator<Item = Peer<'a>>,
     ) -> Result<()> {
-        if self.wants(case, device) {
-            let times = take_turns(&mut contenders, self.scale.rounds)?;
-            self.print(case, device, target, &["raw OpenCL"], &times);
+        if !self.wants(case, device) {
+            return Ok(());
         }
+        let (mut contenders, mut lines) = (vec![crosscut], Vec::new());
+        for peer in peers {
+            contenders.push(peer.contender);
+            lines.push((peer.name, peer.target));
+        }
+        let times = take_turns(&mut contenders, self.scale.rounds)?;
+        self.print(case, device, &lines, &times);
         Ok(())
+    }
+}
+
+/// Who does the same work.
+struct Peer<'a> {
+    name: &'static str,
+    contender: Contender<'a>,
+    /// What Crosscut may take of its time.
+    target: f64,
+}
+
+const RAW_OPENCL: &str = "raw OpenCL";
+
+impl<'a> Peer<'a> {
+    fn raw_opencl(contender: Contender<'a>, target: f64) -> Self {
+        Self { name: RAW_OPENCL, contender, target }
+    }
+}
+
+/// DPC++ with its kernels compiled for that device, or why not.
+fn open_dpcpp(device: &str) -> std::result::Result<Dpcpp, String> {
+    let open = || -> Result<Option<Dpcpp>> {
+        let Some(dpcpp) = Dpcpp::load()? else { return Ok(None) };
+        dpcpp.open(device)?;
+        Ok(Some(dpcpp))
+    };
+    match open() {
+        Ok(Some(dpcpp)) => Ok(dpcpp),
+        Ok(None) => Err("`cargo xtask setup --peers` installs it".into()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -3,7 +3,8 @@
 //! Memory and events are released, because a run makes many of them. The rest is not: the process
 //! ends soon, and the driver frees it then.
 
-mod globals;
+mod binary;
+pub(crate) mod globals;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -11,7 +12,6 @@ use std::ptr::{null, null_mut};
 use libloading::Library;
 
 use crate::Result;
-pub(crate) use globals::Variable;
 
 type Handle = *mut c_void;
 
@@ -50,6 +50,8 @@ api! {
     clCreateCommandQueue: fn(Handle, Handle, u64, *mut i32) -> Handle,
     clCreateBuffer: fn(Handle, u64, usize, *mut c_void, *mut i32) -> Handle,
     clCreateProgramWithSource: fn(Handle, u32, *const *const c_char, *const usize, *mut i32) -> Handle,
+    clCreateProgramWithBinary: fn(Handle, u32, *const Handle, *const usize, *const *const u8, *mut i32, *mut i32) -> Handle,
+    clGetProgramInfo: fn(Handle, u32, usize, *mut c_void, *mut usize) -> i32,
     clBuildProgram: fn(Handle, u32, *const Handle, *const c_char, *const c_void, Handle) -> i32,
     clCreateKernel: fn(Handle, *const c_char, *mut i32) -> Handle,
     clSetKernelArg: fn(Handle, u32, usize, *const c_void) -> i32,
@@ -122,7 +124,7 @@ impl Raw {
     }
 
     /// The same, with options for the compiler.
-    fn kernel_with(&self, source: &str, name: &CStr, options: &CStr) -> Result<Kernel> {
+    pub(crate) fn kernel_with(&self, source: &str, name: &CStr, options: &CStr) -> Result<Kernel> {
         let (text, length, mut code) = (source.as_ptr().cast(), source.len(), 0);
         // SAFETY: one text is announced and given, with its length.
         let program = unsafe {
@@ -135,6 +137,11 @@ impl Raw {
             )
         };
         check("clCreateProgramWithSource", code)?;
+        self.build(program, name, options)
+    }
+
+    /// Builds a program, and takes one of its kernels.
+    fn build(&self, program: Handle, name: &CStr, options: &CStr) -> Result<Kernel> {
         // SAFETY: program and device belong to one context; no callback.
         let code = unsafe {
             (self.api.clBuildProgram)(

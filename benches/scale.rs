@@ -1,7 +1,8 @@
 //! Programs with many device globals: how long they take from start to the first result.
 //!
-//! The programs are written and built here, next to other things that cargo builds. Run without
-//! `--bench` (as `cargo test --benches` does) nothing happens: building them takes a minute.
+//! The programs are written and built here, next to other things that cargo builds. What a peer does
+//! in its place is done by this very program, started again with the peer's name (`starts.rs`).
+//! Run without `--bench` (as `cargo test --benches` does) nothing happens: building takes a minute.
 #![allow(clippy::print_stdout, reason = "a table for people is its result")]
 
 use std::fmt::Write as _;
@@ -9,6 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+#[allow(dead_code, reason = "the other benchmark uses the rest of it")]
+mod dpcpp;
+#[allow(dead_code, reason = "the other benchmark uses the rest of it")]
+mod raw_opencl;
+mod starts;
+
+use starts::Peer;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -21,13 +30,21 @@ const PER_KERNEL: usize = 50;
 const TARGET: f64 = (MANY / FEW) as f64;
 /// What all of them may add to a start on the host CPU, in seconds.
 const HOST_LIMIT: f64 = 2e-3;
+/// What they may take beside a peer on OpenCL.
+const BESIDE_PEER: f64 = 1.0;
 /// How often each program is started; the fastest counts.
 const STARTS: usize = 30;
+/// The same where a peer takes seconds.
+const LONG_STARTS: usize = 3;
+const LONG: Duration = Duration::from_secs(1);
 /// A compiler that takes more memory than this, in KiB, is ended before the machine suffers.
 const MOST_MEMORY: usize = 12 << 20;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if starts::be_peer(&arguments)? {
+        return Ok(());
+    }
     let (flags, wanted): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| argument.starts_with('-'));
     let wanted = wanted.is_empty() || wanted.iter().any(|part| NAME.contains(part.as_str()));
@@ -42,6 +59,12 @@ fn main() -> Result<()> {
     );
     for device in ["host", "opencl"] {
         compare(device, &programs)?;
+    }
+    let devices = crosscut::devices()?;
+    if let Some(device) = devices.iter().find(|device| device.backend().name() == "opencl") {
+        for peer in Peer::ALL {
+            compare_with(peer, device.name(), &programs[1])?;
+        }
     }
     Ok(())
 }
@@ -79,15 +102,58 @@ fn compare(device: &str, programs: &[PathBuf; 2]) -> Result<()> {
 /// Runs a program to its end, and checks what it computed.
 fn start(program: &Path, device: &str, count: usize) -> Result<Duration> {
     let last = count / PER_KERNEL - 1;
+    let mut command = Command::new(program);
+    run(command.arg(last.to_string()).env("CROSSCUT_DEVICE", device), count)
+}
+
+/// Runs a command to its end; it prints the sum of the last of `count` globals.
+fn run(command: &mut Command, count: usize) -> Result<Duration> {
     let started = Instant::now();
-    let output =
-        Command::new(program).arg(last.to_string()).env("CROSSCUT_DEVICE", device).output()?;
+    let output = command.output()?;
     let taken = started.elapsed();
-    let expected: usize = (last * PER_KERNEL..count).sum();
+    let expected: usize = (count - PER_KERNEL..count).sum();
     match String::from_utf8_lossy(&output.stdout).trim() == expected.to_string() {
         true => Ok(taken),
         false => Err(String::from_utf8_lossy(&output.stderr).into()),
     }
+}
+
+/// Starts the program with many globals and a peer's in turns and prints a line.
+fn compare_with(peer: Peer, device: &str, program: &Path) -> Result<()> {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("globals-of-peers");
+    fs::create_dir_all(&place)?;
+    let start_peer = || run(&mut peer.command(device, &place)?, MANY);
+    // The first start fills the peer's cache, and the program's. The second says how long one takes.
+    let first = start_peer().and_then(|_| {
+        start(program, "opencl", MANY)?;
+        start_peer()
+    });
+    let taken = match first {
+        Ok(taken) => taken,
+        Err(error) => {
+            println!(
+                "{NAME:<14} opencl  {} is left out: {}",
+                peer.name(),
+                error.to_string().trim()
+            );
+            return Ok(());
+        }
+    };
+    let (mut of_peer, mut ours) = (taken, Duration::MAX);
+    for _ in 0..if taken < LONG { STARTS } else { LONG_STARTS } {
+        ours = ours.min(start(program, "opencl", MANY)?);
+        of_peer = of_peer.min(start_peer()?);
+    }
+    let ratio = ours.as_secs_f64() / of_peer.as_secs_f64();
+    println!(
+        "{NAME:<14} {:<7} {:>7.2} ms  {:<12} {:>7.2} ms {ratio:>7.3} {BESIDE_PEER:>7}  {}",
+        "opencl",
+        ours.as_secs_f64() * 1e3,
+        peer.name(),
+        of_peer.as_secs_f64() * 1e3,
+        if ratio <= BESIDE_PEER { "ok" } else { "missed" },
+    );
+    Ok(())
 }
 
 /// Builds a program with so many globals, as this one was built: with device images or without.

@@ -54,7 +54,11 @@ enum Chore {
     /// root or by sudo without a password; where that cannot be, the commands are printed instead.
     /// Intel's CPU runtime for OpenCL goes from PyPI into `.crosscut` in this checkout, which git
     /// ignores. Running it again is quick and changes nothing.
-    Setup,
+    Setup {
+        /// Also DPC++'s run time, from PyPI into `.crosscut`: the benchmarks set Crosscut beside it.
+        #[arg(long)]
+        peers: bool,
+    },
     /// Sets up, then runs every example on every device found and prints a table.
     Demo,
     /// Sets up, then runs all that must pass before a change lands: format, lints, tests, examples.
@@ -79,7 +83,9 @@ enum Chore {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().chore {
-        Chore::Setup => setup::run(),
+        Chore::Setup { peers } => {
+            setup::run().and_then(|()| if peers { setup::peers() } else { Ok(()) })
+        }
         Chore::Demo => demo::run(),
         Chore::Test => test::run(),
         Chore::Soak => soak::run(),

@@ -2,10 +2,13 @@
 //!
 //! 1. `packages`: LLVM's library, spirv-tools, the OpenCL loader, from the system's package manager.
 //! 2. `intel`: Intel's CPU runtime for OpenCL, from PyPI, into the checkout.
-//! 3. Here: the list of OpenCL drivers and the file of variables that point to it.
+//! 3. `dpcpp`: DPC++'s run time, the same way, for whoever wants to measure beside it.
+//! 4. Here: the list of OpenCL drivers and the file of variables that point to it.
 
+mod dpcpp;
 mod intel;
 mod packages;
+mod pypi;
 
 use std::path::Path;
 
@@ -29,6 +32,13 @@ pub(crate) fn run() -> Result {
     if driver.is_some() {
         println!("in other projects: export OCL_ICD_VENDORS={}", vendors.display());
     }
+    Ok(())
+}
+
+/// What the benchmarks set Crosscut beside.
+pub(crate) fn peers() -> Result {
+    let folder = dpcpp::install()?;
+    println!("set up: DPC++'s run time in {}", folder.display());
     Ok(())
 }
 
