@@ -43,10 +43,13 @@ pub(crate) fn run() -> Result {
     result
 }
 
-/// What tests run with: an OpenCL device is required, and programs are built anew from their SPIR-V, not
+/// What tests run with: an OpenCL device and the fake Level Zero device are required, and programs are built anew from their SPIR-V, not
 /// taken from the user's cache.
-const TEST_VARIABLES: [(&str, &str); 2] =
-    [("CROSSCUT_REQUIRE_OPENCL", "1"), ("CROSSCUT_CACHE", "0")];
+const TEST_VARIABLES: [(&str, &str); 3] = [
+    ("CROSSCUT_REQUIRE_OPENCL", "1"),
+    ("CROSSCUT_REQUIRE_LEVEL_ZERO", "1"),
+    ("CROSSCUT_CACHE", "0"),
+];
 
 /// The tests of the Rust API that no device can run: kernels that only native code allows, groups that
 /// break the rules of barriers, and programs that do not compile.

@@ -1,10 +1,10 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and ten of its own: `query`,
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and nine of its own: `query`,
 //! which asks what a device is, `memory_model`, which asks about its atomics, `set_up`, which knows where `cargo crosscut` would look for drivers, `partition`, which cuts it, `reach`, which knows the memory of several, `arguments`, which sets those that changed,
-//! `callback`, by which the driver calls us, `variable`, which copies variables by name, `rest`, which keeps queues a while before they are
-//! released, and `exit`, which keeps the driver from being called once the process has begun to end.
+//! `callback`, by which the driver calls us, `variable`, which copies variables by name, and `rest`, which keeps queues a while before they are
+//! released. The contract's `exit` keeps the driver from being called once the process has begun to end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
@@ -27,7 +27,6 @@ mod context;
 mod device;
 mod error;
 mod event;
-mod exit;
 mod memory;
 mod memory_model;
 mod partition;
@@ -42,7 +41,7 @@ mod variable;
 
 use std::sync::Arc;
 
-use crosscut_adapter_api::{Absence, Adapter, Backend, Device};
+use crosscut_adapter_api::{Absence, Adapter, Backend, Device, exit};
 
 #[cfg(doc)]
 use crosscut_adapter_api::Context;

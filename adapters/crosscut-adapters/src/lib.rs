@@ -10,5 +10,7 @@ pub fn all() -> Vec<Arc<dyn Adapter>> {
     vec![
         Arc::new(crosscut_adapter_host::HostAdapter),
         Arc::new(crosscut_adapter_opencl::OpenCl::new()),
+        // After OpenCL: where both have a device, the one that has been tried more is the default.
+        Arc::new(crosscut_adapter_level_zero::LevelZero),
     ]
 }

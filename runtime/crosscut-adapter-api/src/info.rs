@@ -18,6 +18,8 @@ pub enum Backend {
     Host,
     /// OpenCL.
     OpenCl,
+    /// Level Zero.
+    LevelZero,
     /// The test device.
     Mock,
 }
@@ -29,6 +31,7 @@ impl Backend {
         match self {
             Self::Host => "host",
             Self::OpenCl => "opencl",
+            Self::LevelZero => "level_zero",
             Self::Mock => "mock",
         }
     }

@@ -18,6 +18,7 @@
 mod binaries;
 mod error;
 mod event;
+pub mod exit;
 mod feature;
 mod info;
 mod joinable;

@@ -66,7 +66,7 @@ const BACKENDS: &[(&str, BackendPattern)] = &[
     ("native_cpu", BackendPattern::One(Backend::Host)),
     ("opencl", BackendPattern::One(Backend::OpenCl)),
     ("mock", BackendPattern::One(Backend::Mock)),
-    ("level_zero", BackendPattern::NotHere("level_zero")),
+    ("level_zero", BackendPattern::One(Backend::LevelZero)),
     ("cuda", BackendPattern::NotHere("cuda")),
     ("hip", BackendPattern::NotHere("hip")),
 ];

@@ -37,6 +37,11 @@ pub(super) const ALWAYS: &[Need] = &[
         package: "ocl-icd-libopencl1",
         is_there: || has_library("libOpenCL.so.1"),
     },
+    Need {
+        what: "the Level Zero loader, by which tests load a driver of their own",
+        package: "libze1",
+        is_there: || has_library("libze_loader.so.1"),
+    },
 ];
 
 /// Installs those of `needs` that are not there.

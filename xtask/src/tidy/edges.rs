@@ -18,11 +18,17 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crosscut", &["crosscut-adapters", "crosscut-derive", "crosscut-device", "crosscut-runtime"]),
     ("crosscut-adapter-api", &[]),
     ("crosscut-adapter-host", &["crosscut-adapter-api"]),
+    ("crosscut-adapter-level-zero", &["crosscut-adapter-api"]),
     ("crosscut-adapter-mock", &["crosscut-adapter-api"]),
     ("crosscut-adapter-opencl", &["crosscut-adapter-api"]),
     (
         "crosscut-adapters",
-        &["crosscut-adapter-api", "crosscut-adapter-host", "crosscut-adapter-opencl"],
+        &[
+            "crosscut-adapter-api",
+            "crosscut-adapter-host",
+            "crosscut-adapter-level-zero",
+            "crosscut-adapter-opencl",
+        ],
     ),
     ("crosscut-benches", &[]),
     ("crosscut-conformance", &["crosscut-adapter-api", "crosscut-image", "crosscut-runtime"]),
@@ -32,6 +38,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crosscut-differential", &[]),
     ("crosscut-end-to-end", &[]),
     ("crosscut-examples", &["crosscut"]),
+    // A driver that stands in for a real one has the types of its interface from the adapter.
+    ("crosscut-fake-level-zero", &["crosscut-adapter-level-zero"]),
     ("crosscut-image", &[]),
     ("crosscut-language", &["crosscut"]),
     ("crosscut-link", &["crosscut-image", "crosscut-lower"]),

@@ -8,5 +8,6 @@ mod exits;
 mod images;
 mod input;
 mod lab;
+mod level_zero;
 mod outside;
 mod selector;

@@ -1,4 +1,4 @@
-//! What happens once the process has begun to end.
+//! What happens once the process has begun to end: for adapters whose drivers have handlers of their own.
 //!
 //! A driver tears itself down in its own exit handlers, and calls into it after that crash. Objects
 //! of ours may still be dropped or used then: by static destructors of other languages, by handlers
@@ -22,9 +22,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind};
-
-use crate::sys;
+use crate::{DriverError, DriverErrorKind};
 
 /// How long calls in other threads may hold up the end of the process: longer than a driver builds a
 /// program on a machine that has much else to do.
@@ -80,7 +78,7 @@ fn until_none(threads: &AtomicUsize, patience: Duration) {
 ///
 /// To be called when a driver has been loaded, and again when it has made its first context and built
 /// its first program: what drivers set up as late as that is torn down earlier.
-pub(crate) fn watch(once: &'static Once) {
+pub fn watch(once: &'static Once) {
     once.call_once(|| {
         // SAFETY: the handler only uses atomics and the clock, which may be done at any time, and
         // lives as long as the code of this crate. A full table (the only failure) leaves things as
@@ -121,7 +119,7 @@ fn is_main_thread() -> bool {
 }
 
 /// Shows that the driver is there, and keeps it there until dropped.
-pub(crate) struct Alive(());
+pub struct Alive(());
 
 impl Drop for Alive {
     fn drop(&mut self) {
@@ -130,7 +128,7 @@ impl Drop for Alive {
 }
 
 /// The driver, if it may still be called: for releases, which then are not needed.
-pub(crate) fn driver() -> Option<Alive> {
+pub fn driver() -> Option<Alive> {
     // Gone already where a thread is ending, which is as good.
     let _ = OF_MAIN_THREAD.try_with(|_| ());
     CALLS.fetch_add(1, Ordering::SeqCst);
@@ -139,12 +137,12 @@ pub(crate) fn driver() -> Option<Alive> {
 }
 
 /// The driver, or the refusal of `call`.
-pub(crate) fn enter(call: &'static str) -> Result<Alive, DriverError> {
+pub fn enter(call: &'static str) -> Result<Alive, DriverError> {
     driver().ok_or_else(|| refusal(call))
 }
 
 /// Shows that the driver is there, and keeps it there for a while.
-pub(crate) struct Waiting(());
+pub struct Waiting(());
 
 impl Drop for Waiting {
     fn drop(&mut self) {
@@ -156,7 +154,7 @@ impl Drop for Waiting {
 ///
 /// Once the process is ending this returns on the thread that ends it alone, with a refusal: that one
 /// is not in the middle of anything that lent memory to a command.
-pub(crate) fn wait(call: &'static str) -> Result<Waiting, DriverError> {
+pub fn wait(call: &'static str) -> Result<Waiting, DriverError> {
     WAITS.fetch_add(1, Ordering::SeqCst);
     let waiting = Waiting(());
     if !EXITING.load(Ordering::SeqCst) {
@@ -173,7 +171,7 @@ fn refusal(call: &'static str) -> DriverError {
     DriverError {
         kind: DriverErrorKind::DeviceLost,
         call,
-        code: sys::CL_SUCCESS,
+        code: 0,
         log: Some("the process is ending: finish device work before `main` returns".to_owned()),
     }
 }

@@ -1,0 +1,70 @@
+//! The thread that looks after what nobody waits for.
+//!
+//! Level Zero calls nobody back. Who wants to be called when a command has ended, and what may be
+//! released only then, is looked after here, in one thread that there is from the first such wish on.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crosscut_adapter_api::exit;
+
+/// How long to leave things alone before looking again, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
+
+/// Something to look after.
+pub(crate) trait Watched: Send {
+    /// Whether it is over. It is then dropped, and not looked at again. The driver is alive.
+    fn is_over(&mut self) -> bool;
+}
+
+struct Watcher {
+    watched: Vec<Box<dyn Watched>>,
+    /// Whether the thread is there.
+    started: bool,
+}
+
+static WATCHER: Mutex<Watcher> = Mutex::new(Watcher { watched: Vec::new(), started: false });
+static CHANGED: Condvar = Condvar::new();
+
+/// Looks after `watched` until that is over. Without a thread it is given back.
+pub(crate) fn over(watched: Box<dyn Watched>) -> Result<(), Box<dyn Watched>> {
+    let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+    if !watcher.started {
+        let thread = std::thread::Builder::new().name("level-zero".to_owned());
+        if thread.spawn(watch).is_err() {
+            return Err(watched);
+        }
+        watcher.started = true;
+    }
+    watcher.watched.push(watched);
+    drop(watcher);
+    CHANGED.notify_one();
+    Ok(())
+}
+
+fn watch() {
+    let (first, longest) = PAUSES;
+    let mut pause = first;
+    let mut mine: Vec<Box<dyn Watched>> = Vec::new();
+    loop {
+        let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+        if mine.is_empty() {
+            while watcher.watched.is_empty() {
+                watcher = CHANGED.wait(watcher).unwrap_or_else(PoisonError::into_inner);
+            }
+        } else if watcher.watched.is_empty() {
+            let woken = CHANGED.wait_timeout(watcher, pause);
+            watcher = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        mine.append(&mut watcher.watched);
+        drop(watcher);
+        let Some(_alive) = exit::driver() else {
+            // The process is ending, and nobody may touch the driver's things any more.
+            std::mem::forget(mine);
+            return;
+        };
+        let before = mine.len();
+        mine.retain_mut(|watched| !watched.is_over());
+        pause = if mine.len() < before { first } else { longest.min(pause * 2) };
+    }
+}
