@@ -73,6 +73,14 @@ const FEATURES: &[&str] = &[
     "atomic_fp32_min_max",
     "atomic_fp64_add",
     "atomic_fp64_min_max",
+    "atomic_order_acq_rel",
+    "atomic_order_seq_cst",
+    "atomic_scope_device",
+    "atomic_scope_system",
+    "fence_order_acq_rel",
+    "fence_order_seq_cst",
+    "fence_scope_device",
+    "fence_scope_system",
     "sub_groups",
     "sub_group_shuffle",
     "usm_device_allocations",
@@ -152,6 +160,17 @@ fn a_back_end_without_a_device_says_why_and_what_to_do() {
     let text = said(&run(folder.path(), &["ls"], &empty));
     assert!(text.contains(&format!("opencl: no device: {reason}\n  = help: ")), "{text}");
     assert!(text.contains("* host:0"), "{text}");
+}
+
+#[test]
+fn level_zero_without_a_driver_is_listed_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = [("ZE_ENABLE_ALT_DRIVERS", folder.path().as_os_str())];
+    let level_zero = &listed(folder.path(), &nowhere)["backends"][2];
+    assert_eq!(level_zero["name"], "level_zero");
+    assert_eq!(level_zero["devices"], Value::Array(vec![]));
+    let reason = level_zero["absence"]["reason"].as_str().unwrap();
+    assert!(reason.contains("the Level Zero loader") || reason.starts_with("no Level Zero loader"));
 }
 
 #[test]
