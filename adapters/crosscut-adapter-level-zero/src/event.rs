@@ -142,12 +142,15 @@ impl Event for ZeEvent {
     }
 
     fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
-        let _alive = exit::enter("zeEventQueryStatus")?;
-        let mut calling = Calling { event: Arc::clone(&self.0), call: Some(call) };
-        if calling.is_over() {
+        let alive = exit::enter("zeEventQueryStatus")?;
+        let mut calling = Box::new(Calling { event: Arc::clone(&self.0), call });
+        let is_over = calling.is_over();
+        drop(alive);
+        if is_over {
+            calling.end();
             return Ok(());
         }
-        watch::over(Box::new(calling)).map_err(|_| {
+        watch::over(calling).map_err(|_| {
             let mut refusal = error("zeEventQueryStatus", abi::ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
             refusal.log = Some("the system gives no thread that would call".to_owned());
             refusal
@@ -177,17 +180,15 @@ impl Event for ZeEvent {
 /// Somebody who wants to be called.
 struct Calling {
     event: Arc<EventHandle>,
-    call: Option<Completed>,
+    call: Completed,
 }
 
 impl Watched for Calling {
     fn is_over(&mut self) -> bool {
-        if !self.event.is_over() {
-            return false;
-        }
-        if let Some(call) = self.call.take() {
-            call(self.event.failure().map_or(Ok(()), Err));
-        }
-        true
+        self.event.is_over()
+    }
+
+    fn end(self: Box<Self>) {
+        (self.call)(self.event.failure().map_or(Ok(()), Err));
     }
 }

@@ -3,6 +3,7 @@
 //! Level Zero calls nobody back. Who wants to be called when a command has ended, and what may be
 //! released only then, is looked after here, in one thread that there is from the first such wish on.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,8 +14,12 @@ const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_
 
 /// Something to look after.
 pub(crate) trait Watched: Send {
-    /// Whether it is over. It is then dropped, and not looked at again. The driver is alive.
+    /// Whether it is over. It is then not looked at again. The driver is alive.
     fn is_over(&mut self) -> bool;
+
+    /// What is to be done when it is over: nothing more than letting go of it, if it does not say. The
+    /// driver may be gone.
+    fn end(self: Box<Self>) {}
 }
 
 struct Watcher {
@@ -58,13 +63,20 @@ fn watch() {
         }
         mine.append(&mut watcher.watched);
         drop(watcher);
-        let Some(_alive) = exit::driver() else {
+        let Some(alive) = exit::driver() else {
             // The process is ending, and nobody may touch the driver's things any more.
             std::mem::forget(mine);
             return;
         };
-        let before = mine.len();
-        mine.retain_mut(|watched| !watched.is_over());
-        pause = if mine.len() < before { first } else { longest.min(pause * 2) };
+        let over: Vec<_> = mine.extract_if(.., |watched| watched.is_over()).collect();
+        // Not during a call: somebody may end the process, which waits for calls.
+        drop(alive);
+        pause = if over.is_empty() { longest.min(pause * 2) } else { first };
+        for watched in over {
+            // It does not unwind, by contract; but others rely on this thread.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| watched.end())) {
+                std::mem::forget(payload);
+            }
+        }
     }
 }

@@ -21,8 +21,8 @@ mod step {
 ///
 /// Every item of the group must make the same calls, in the same order, as for barriers. Values are
 /// combined in the order of the items' linear indices, so that an operation need only be associative,
-/// and every device gives the same answer. How often an item calls the operation is not said: it must
-/// make no calls of groups itself, which on the host is a panic.
+/// and every device gives the same answer. How often an item calls the operation is not said, so it
+/// must make no calls of groups itself: on the host that is a panic, on devices the result is any.
 ///
 /// Questions have the same answer for every item of a group:
 ///

@@ -1,5 +1,6 @@
 //! Who is to be woken when a command has ended: what makes an event a future.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -31,7 +32,13 @@ impl Wakers {
         let waiting = std::mem::take(&mut state.waiting);
         // Not under the lock: whoever is woken may poll at once.
         drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        for waker in waiting {
+            // A waker is anybody's code, and this may be the driver's thread: one that panics must
+            // neither unwind there nor keep the others from being woken. The panic was told.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                std::mem::forget(payload);
+            }
+        }
     }
 }
 

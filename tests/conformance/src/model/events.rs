@@ -33,6 +33,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("an event that is not complete wakes who polled it", wakes),
     everywhere("everybody who polled an event is woken", wakes_all),
     everywhere("an event of several is ready as a future when all are", ready_all),
+    everywhere("a waker that panics keeps nobody from being woken, then or later", panicking_waker),
 ];
 
 fn of_nothing(_: &Stage) -> Outcome {
@@ -250,6 +251,28 @@ fn wakes_all(stage: &Stage) -> Outcome {
     for (event, woken) in &mut waiting {
         woken.soon()?;
         is_ready(event, woken)?;
+    }
+    Ok(())
+}
+
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        std::panic::resume_unwind(Box::new("a waker"));
+    }
+}
+
+fn panicking_waker(stage: &Stage) -> Outcome {
+    for _ in 0..3 {
+        let (mut event, sender) = held(&stage.queue)?;
+        let (panics, woken) = (Waker::from(Arc::new(Panics)), Arc::default());
+        let first = Pin::new(&mut event).poll(&mut Context::from_waker(&panics));
+        ensure!(first.is_pending(), "it is ready before its end");
+        ensure!(poll(&mut event, &woken).is_pending(), "it is ready before its end");
+        drop(sender);
+        woken.soon()?;
+        is_ready(&mut event, &woken)?;
     }
     Ok(())
 }

@@ -292,6 +292,9 @@ fn captures_align(size: u32) -> u32 {
     const LEAST: u32 = 16;
     /// `Kernel::DEFINITION` refuses closures that need more.
     const MOST: u32 = 4096;
+    if size == 0 {
+        return LEAST;
+    }
     let multiple_of = 1 << size.trailing_zeros().min(MOST.trailing_zeros());
     LEAST.max(multiple_of)
 }
