@@ -83,14 +83,19 @@ pub unsafe trait Shape<K>: 'static {
     /// `slots` begins with this argument's slots, of the right types, valid while views are used.
     unsafe fn native(slots: &[Slot]) -> Self::Native;
 
-    /// Whether every slice has an element for every item below `end`.
-    fn covers(native: Self::Native, end: usize) -> bool;
+    /// Whether every slice has an element for every item below `end`. This and [`assume`](Self::assume)
+    /// are for those with slices: where there is none, all of them have.
+    #[inline(always)]
+    fn covers(_native: Self::Native, _end: usize) -> bool {
+        true
+    }
 
     /// Tells the optimiser that every slice has an element for `item`.
     ///
     /// # Safety
     /// [`covers`](Self::covers) held for a larger end.
-    unsafe fn assume(native: Self::Native, item: usize);
+    #[inline(always)]
+    unsafe fn assume(_native: Self::Native, _item: usize) {}
 
     /// The view of one item.
     ///
@@ -109,12 +114,6 @@ unsafe impl<K> Shape<K> for () {
     unsafe fn on_device<'k>(_slot: u32, _item: usize) -> <Self as Shape<K>>::View<'k> {}
     #[inline(always)]
     unsafe fn native(_slots: &[Slot]) {}
-    #[inline(always)]
-    fn covers(_native: (), _end: usize) -> bool {
-        true
-    }
-    #[inline(always)]
-    unsafe fn assume(_native: (), _item: usize) {}
     #[inline(always)]
     unsafe fn view<'k>(_native: (), _item: usize) -> <Self as Shape<K>>::View<'k> {}
 }
@@ -218,14 +217,6 @@ unsafe impl<T: DeviceData> Shape<PerItem> for Written<T> {
     }
 
     #[inline(always)]
-    fn covers(_native: *mut T, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: *mut T, _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>(native: *mut T, item: usize) -> &'k mut T {
         // SAFETY: there are as many elements as items.
         let element = unsafe { native.add(item) };
@@ -252,14 +243,6 @@ unsafe impl<T: DeviceData> Shape<Once> for Written<T> {
     unsafe fn native(slots: &[Slot]) -> (*mut T, usize) {
         (slots[0].address.cast(), slots[0].length)
     }
-
-    #[inline(always)]
-    fn covers(_native: (*mut T, usize), _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: (*mut T, usize), _item: usize) {}
 
     #[inline(always)]
     unsafe fn view<'k>((address, length): (*mut T, usize), _item: usize) -> &'k mut [T] {
@@ -317,14 +300,6 @@ unsafe impl<K, T: DeviceCopy> Shape<K> for Lent<T> {
     }
 
     #[inline(always)]
-    fn covers(_native: *const T, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: *const T, _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>(native: *const T, _item: usize) -> &'k T {
         // SAFETY: the slot is the global's instance, and nobody writes it while the launch runs.
         unsafe { &*native }
@@ -365,14 +340,6 @@ unsafe impl<T: DeviceCopy> Shape<Once> for Owned<T> {
     unsafe fn native(slots: &[Slot]) -> *mut T {
         slots[0].address.cast()
     }
-
-    #[inline(always)]
-    fn covers(_native: *mut T, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: *mut T, _item: usize) {}
 
     #[inline(always)]
     unsafe fn view<'k>(native: *mut T, _item: usize) -> &'k mut T {

@@ -50,14 +50,6 @@ unsafe impl<T: DeviceData> Shape<PerItem> for Parted<T> {
     }
 
     #[inline(always)]
-    fn covers(_native: Self::Native, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: Self::Native, _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>((address, length, size): Self::Native, item: usize) -> &'k [T] {
         let (start, length) = chunk(item, length, size);
         // SAFETY: there are as many chunks as items, so that this one begins inside.
@@ -110,14 +102,6 @@ unsafe impl<T: DeviceData> Shape<PerItem> for PartedMut<T> {
     unsafe fn native(slots: &[Slot]) -> Self::Native {
         (slots[0].address.cast(), slots[0].length, slots[1].length)
     }
-
-    #[inline(always)]
-    fn covers(_native: Self::Native, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: Self::Native, _item: usize) {}
 
     #[inline(always)]
     unsafe fn view<'k>((address, length, size): Self::Native, item: usize) -> &'k mut [T] {

@@ -267,14 +267,6 @@ unsafe impl<K, T: DeviceData, const D: usize> Shape<K> for Shaped<T, D> {
     }
 
     #[inline(always)]
-    fn covers(_native: (*const T, [usize; D]), _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: (*const T, [usize; D]), _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>((elements, extents): Self::Native, _item: usize) -> Grid<'k, T, D> {
         Grid { elements, extents, lent: PhantomData }
     }
@@ -301,14 +293,6 @@ unsafe impl<T: DeviceData, const D: usize> Shape<Once> for ShapedMut<T, D> {
     unsafe fn native(slots: &[Slot]) -> (*mut T, [usize; D]) {
         (slots[0].address.cast(), native_extents(slots))
     }
-
-    #[inline(always)]
-    fn covers(_native: (*mut T, [usize; D]), _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: (*mut T, [usize; D]), _item: usize) {}
 
     #[inline(always)]
     unsafe fn view<'k>((elements, extents): Self::Native, _item: usize) -> GridMut<'k, T, D> {

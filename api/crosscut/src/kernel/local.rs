@@ -83,14 +83,6 @@ unsafe impl<T: DeviceData> Shape<PerItem> for Shared<T> {
     }
 
     #[inline(always)]
-    fn covers(_native: (*mut T, usize), _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: (*mut T, usize), _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>((offset, length): (*mut T, usize), _item: usize) -> Tile<'k, T> {
         // SAFETY: the runtime has reserved that many elements from that offset on.
         unsafe { Tile::new(offset, length) }

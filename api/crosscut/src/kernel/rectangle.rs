@@ -245,14 +245,6 @@ unsafe impl<K, T: DeviceData, const D: usize> Shape<K> for Rectangle<T, D> {
     }
 
     #[inline(always)]
-    fn covers(_native: Self::Native, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: Self::Native, _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>((elements, layout): Self::Native, _item: usize) -> GridPart<'k, T, D> {
         GridPart { elements, layout, lent: PhantomData }
     }
@@ -291,14 +283,6 @@ unsafe impl<T: DeviceData, const D: usize> Shape<PerItem> for RectangleMut<T, D>
     }
 
     #[inline(always)]
-    fn covers(_native: Self::Native, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: Self::Native, _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>((elements, layout): Self::Native, item: usize) -> &'k mut T {
         // SAFETY: there are as many elements as items.
         let element = unsafe { elements.add(layout.numbered(item)) };
@@ -323,14 +307,6 @@ unsafe impl<T: DeviceData, const D: usize> Shape<Once> for RectangleMut<T, D> {
     unsafe fn native(slots: &[Slot]) -> Self::Native {
         (slots[0].address.cast(), Layout::of(|at| slots[at].length))
     }
-
-    #[inline(always)]
-    fn covers(_native: Self::Native, _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: Self::Native, _item: usize) {}
 
     #[inline(always)]
     unsafe fn view<'k>((elements, layout): Self::Native, _item: usize) -> GridPartMut<'k, T, D> {

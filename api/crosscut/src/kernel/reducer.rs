@@ -92,14 +92,6 @@ unsafe impl<K, T: DeviceCopy, F: Operator<T>> Shape<K> for Reduced<T, F> {
     }
 
     #[inline(always)]
-    fn covers(_native: (*const T, *mut T), _end: usize) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    unsafe fn assume(_native: (*const T, *mut T), _item: usize) {}
-
-    #[inline(always)]
     unsafe fn view<'k>((identity, values): (*const T, *mut T), item: usize) -> Reducer<'k, T, F> {
         // SAFETY: as on a device.
         unsafe { Reducer::starting_at(values.wrapping_add(item), identity) }
