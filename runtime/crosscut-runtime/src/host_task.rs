@@ -62,9 +62,10 @@ struct Waiting {
 
 /// A task, its event's other end, and its command, which is told of a panic.
 struct Ready {
-    task: HostTask,
-    // Before the memory: dropping the last of an allocation waits for whoever uses it, this task too.
+    // Before everything that is dropped: captures of the task, and the last of an allocation, may wait
+    // for whoever is behind this task, and so for it.
     promise: Box<dyn Promise>,
+    task: HostTask,
     memory: Lent,
     command: Arc<Command>,
     queue: u64,
@@ -121,8 +122,8 @@ impl Queue {
             left: AtomicUsize::new(waits.len() + 1),
             failure: Mutex::default(),
             ready: Mutex::new(Some(Ready {
-                task,
                 promise,
+                task,
                 memory,
                 command: Arc::clone(&command),
                 queue: self.number(),
@@ -131,7 +132,7 @@ impl Queue {
         for wait in waits {
             Waiting::behind(&waiting, wait);
         }
-        waiting.arrive(Ok(()));
+        Waiting::arrive(&waiting, Ok(()));
         Ok(Event::of(command))
     }
 
@@ -170,62 +171,81 @@ impl Waiting {
     /// Waits for one more command.
     fn behind(waiting: &Arc<Self>, command: Arc<Command>) {
         let told = Arc::clone(waiting);
-        if command.event.on_complete(Box::new(move |outcome| told.arrive(outcome))).is_ok() {
+        if command.event.on_complete(Box::new(move |outcome| Self::arrive(&told, outcome))).is_ok()
+        {
             return;
         }
         // A driver that does not call can still be waited for.
         let told = Arc::clone(waiting);
-        let refused = worker::run(Box::new(move || told.arrive(command.event.wait())));
+        let refused = worker::run(Box::new(move || Self::arrive(&told, command.event.wait())));
         if refused.is_err() {
-            waiting.arrive(Err(no_thread()));
+            Self::arrive(waiting, Err(no_thread()));
         }
     }
 
     /// One of the commands has ended. The last one starts the task.
-    fn arrive(&self, outcome: Result<(), DriverError>) {
+    fn arrive(waiting: &Arc<Self>, outcome: Result<(), DriverError>) {
         if let Err(error) = outcome {
-            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut failure = waiting.failure.lock().unwrap_or_else(PoisonError::into_inner);
             failure.get_or_insert(error);
         }
-        if self.left.fetch_sub(1, Ordering::AcqRel) != 1 {
+        if waiting.left.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(ready) = ready else { return };
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         // Another thread's, because this one may be the driver's: not even what the task has captured
-        // may be dropped here, because that may wait. Where there is none the promise is dropped with
-        // the job, and the event fails.
-        let _ = worker::run(Box::new(move || match failure {
+        // may be dropped here, because that may wait.
+        let own = Arc::clone(waiting);
+        let refused = worker::run(Box::new(move || own.start()));
+        // The job comes back, and the task was never in it.
+        if refused.is_err()
+            && let Some(ready) = waiting.take()
+        {
+            ready.abandon();
+        }
+    }
+
+    fn take(&self) -> Option<Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// To be called once, on a thread that may block, when all commands have ended.
+    fn start(&self) {
+        let Some(ready) = self.take() else { return };
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match failure {
             Some(error) => ready.give_up(error),
             None => ready.run(),
-        }));
+        }
     }
 }
 
 impl Ready {
-    /// What it waited for failed.
+    /// What it waited for failed, or what it was lent cannot be brought.
     fn give_up(self, error: DriverError) {
+        // First: what the task has captured may wait for it, or for who is behind it.
         self.promise.keep(Err(error));
         discard(self.task);
     }
 
+    /// There is no thread for it, and this one must not block.
+    fn abandon(self) {
+        let Self { promise, task, memory, .. } = self;
+        promise.keep(Err(no_thread()));
+        // Dropping what the task captured, or the last of an allocation, may wait.
+        std::mem::forget((task, memory));
+    }
+
     fn run(self) {
-        let Self { task, promise, memory, command, queue } = self;
-        let outcome = match memory.fetch() {
-            Ok(rooms) => {
-                if let Some(error) = call(queue, || task(&rooms.slots())) {
-                    command.fail(error);
-                }
-                // Also after a panic: as with kernels, what was written until then is there.
-                memory.store(&rooms)
-            }
-            Err(error) => {
-                discard(task);
-                Err(error)
-            }
+        let rooms = match self.memory.fetch() {
+            Ok(rooms) => rooms,
+            Err(error) => return self.give_up(error),
         };
-        promise.keep(outcome);
+        let Self { promise, task, memory, command, queue } = self;
+        if let Some(error) = call(queue, || task(&rooms.slots())) {
+            command.fail(error);
+        }
+        // Also after a panic: as with kernels, what was written until then is there.
+        promise.keep(memory.store(&rooms));
     }
 }
 
@@ -267,5 +287,43 @@ fn no_thread() -> DriverError {
         call: "thread::spawn",
         code: -1,
         log: Some("the system has no thread for a host task".to_owned()),
+    }
+}
+
+#[cfg(all(test, not(feature = "shuttle")))]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use crosscut_adapter_mock::Mock;
+
+    use super::*;
+    use crate::{ErrorKind, Runtime};
+
+    /// Notes that it was dropped.
+    struct Dropped(Arc<AtomicBool>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_task_without_a_thread_fails_and_drops_nothing_on_the_thread_of_the_driver() {
+        let mock = Mock::new();
+        let runtime = Runtime::with_selector(vec![Arc::new(mock.clone())], "");
+        let device = runtime.devices().unwrap().remove(0);
+        let queue = Arc::new(Queue::new(device.default_context().unwrap()).unwrap());
+        mock.hold();
+        let gone = Arc::new(AtomicBool::new(false));
+        let captured = (Dropped(Arc::clone(&gone)), Arc::clone(&queue));
+        let task = queue.host_task(Box::new(move || drop(captured)), &[]).unwrap();
+        // From here on the task has the last of its queue, which waits for the task when it goes.
+        drop(queue);
+        worker::REFUSES.set(true);
+        mock.release();
+        worker::REFUSES.set(false);
+        assert_eq!(task.wait().unwrap_err().kind(), ErrorKind::OutOfMemory);
+        assert!(!gone.load(Ordering::Relaxed), "what it captured is dropped by nobody");
     }
 }

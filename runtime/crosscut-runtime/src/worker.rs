@@ -27,6 +27,12 @@ static CREW: Mutex<Crew> =
     Mutex::new(Crew { jobs: VecDeque::new(), idle: 0, threads: 0, process: 0 });
 static MORE: Condvar = Condvar::new();
 
+#[cfg(test)]
+thread_local! {
+    /// Whether this thread's jobs are refused, as by a system without threads.
+    pub(crate) static REFUSES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
 fn crew() -> MutexGuard<'static, Crew> {
     CREW.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -36,6 +42,10 @@ fn crew() -> MutexGuard<'static, Crew> {
 /// # Errors
 /// Gives it back where the system has no thread for it.
 pub(crate) fn run(job: Job) -> Result<(), Job> {
+    #[cfg(test)]
+    if REFUSES.get() {
+        return Err(job);
+    }
     let mut crew = crew();
     if crew.process != std::process::id() {
         (crew.process, crew.idle, crew.threads) = (std::process::id(), 0, 0);
