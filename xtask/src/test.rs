@@ -43,8 +43,8 @@ pub(crate) fn run() -> Result {
     result
 }
 
-/// What tests run with: an OpenCL device and the fake Level Zero device are required, and programs are built anew from their SPIR-V, not
-/// taken from the user's cache.
+/// What tests run with: an OpenCL device and the fake Level Zero device are required, and programs are
+/// built anew from their SPIR-V, not taken from the user's cache.
 const TEST_VARIABLES: [(&str, &str); 3] = [
     ("CROSSCUT_REQUIRE_OPENCL", "1"),
     ("CROSSCUT_REQUIRE_LEVEL_ZERO", "1"),
