@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use crosscut_adapter_api::{self as adapter, EventState, EventTimes};
 
 use crate::Error;
+use crate::host_task;
 use crate::lines::Delivery;
 use crate::notice::Notice;
 use crate::record::Watch;
@@ -113,7 +114,9 @@ impl Command {
         self.tell()
     }
 
+    /// For the user, who may be inside a host task; the runtime's own waits ask the event.
     fn complete(&self) -> Result<(), Error> {
+        host_task::may_wait_for(self)?;
         self.event.wait().map_err(|error| Error::driver("a command failed", error))
     }
 
@@ -334,6 +337,15 @@ impl Uses {
     #[must_use]
     pub(crate) fn wait(&self) -> bool {
         self.write.iter().chain(&self.reads).all(|command| command.event.wait().is_ok())
+    }
+
+    /// Refuses where waiting for one of them inside a host task would wait for that task.
+    ///
+    /// # Errors
+    /// This is such a place.
+    pub(crate) fn may_wait(&self) -> Result<(), Error> {
+        let mut all = self.write.iter().chain(&self.reads);
+        all.try_for_each(|command| host_task::may_wait_for(command))
     }
 
     /// A command that is in the way of this access: it may not have completed.

@@ -173,10 +173,7 @@ impl Event {
     pub fn wait(&self) -> Result<(), Error> {
         match &self.0 {
             Commands::None => Ok(()),
-            Commands::One(asked) => {
-                host_task::may_wait_for(&asked.command)?;
-                asked.command.wait()
-            }
+            Commands::One(asked) => asked.command.wait(),
             Commands::Many(_) => self.wait_for_many(),
         }
     }
@@ -245,7 +242,7 @@ impl Event {
     ///
     /// # Errors
     /// The queue was not made with profiling, the command is a host task on a device whose clock is not the
-    /// host's, or it failed.
+    /// host's, or it failed. Inside a host task: as for [`wait`](Self::wait).
     pub fn times(&self) -> Result<EventTimes, Error> {
         let mut all: Option<EventTimes> = None;
         for command in self.commands() {

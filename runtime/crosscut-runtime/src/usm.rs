@@ -151,7 +151,8 @@ impl Buffer {
     /// Blocks until no command writes it any more.
     ///
     /// # Errors
-    /// A command that did failed, or its kernel panicked.
+    /// A command that did failed, or its kernel panicked. Inside a host task: one is behind that task, on
+    /// its queue.
     pub fn wait_to_read(&self) -> Result<(), Error> {
         let writers = self.allocation().map(|allocation| allocation.uses().writers());
         writers.map_or(Ok(()), |writers| writers.tell())
@@ -160,10 +161,14 @@ impl Buffer {
     /// Blocks until no command uses it any more.
     ///
     /// # Errors
-    /// A command that did failed, or its kernel panicked.
+    /// A command that did failed, or its kernel panicked. Inside a host task: one is behind that task, on
+    /// its queue.
     pub fn wait_to_write(&self) -> Result<(), Error> {
         self.wait_to_read()?;
-        match self.allocation().is_none_or(|allocation| allocation.uses().wait()) {
+        let Some(allocation) = self.allocation() else { return Ok(()) };
+        let uses = allocation.uses();
+        uses.may_wait()?;
+        match uses.wait() {
             true => Ok(()),
             false => {
                 Err(Error::new(ErrorKind::DeviceLost, "a command that uses the memory failed")

@@ -18,7 +18,8 @@ impl<T: DeviceData, K: HostReachable> Usm<T, K> {
     /// Waits for the commands that write it, and lends it to the host. Atomics arrive as atomics.
     ///
     /// # Errors
-    /// A command that wrote it failed, or its kernel panicked.
+    /// A command that wrote it failed, or its kernel panicked. Inside a host task: one that writes it is
+    /// behind that task, on its queue.
     pub fn read(&self) -> Result<UsmRead<'_, T>> {
         self.memory.wait_to_read()?;
         let first = self.first()?;
@@ -31,7 +32,8 @@ impl<T: DeviceData, K: HostReachable> Usm<T, K> {
     /// Waits for the commands that use it, and lends it to the host.
     ///
     /// # Errors
-    /// A command that used it failed, or its kernel panicked.
+    /// A command that used it failed, or its kernel panicked. Inside a host task: one that uses it is behind
+    /// that task, on its queue.
     pub fn write(&mut self) -> Result<UsmWrite<'_, T>> {
         self.memory.wait_to_write()?;
         let first = self.first()?;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crosscut_runtime::{Buffer, ErrorKind, Event, Queue};
 
-use super::stage::{fill, get, refused};
+use super::stage::{copy, fill, get, refused};
 use super::{Failure, Outcome, Stage, where_programs_are_built};
-use crate::Behaviour;
+use crate::{Behaviour, ensure};
 
 // Not of devices that run native code: there nothing is submitted while a task runs.
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
@@ -17,6 +17,18 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     where_programs_are_built(
         "a host task that waits for a command behind it on its queue is refused",
         own_event,
+    ),
+    where_programs_are_built(
+        "a host task that asks when a command behind it on its queue ran is refused",
+        own_times,
+    ),
+    where_programs_are_built(
+        "a host task that wants to see what a command behind it on its queue writes is refused",
+        own_memory,
+    ),
+    where_programs_are_built(
+        "a host task that wants to write what a command behind it on its queue reads is refused",
+        own_source,
     ),
 ];
 
@@ -85,4 +97,47 @@ fn own_event(stage: &Stage) -> Outcome {
         refused(outcome, ErrorKind::Invalid)?;
     }
     Ok(behind.wait()?)
+}
+
+fn own_times(stage: &Stage) -> Outcome {
+    let (queue, buffer) = (stage.another()?, stage.buffer(1000)?);
+    let (sender, told) = mpsc::channel();
+    let ask = move |event: Event| {
+        let _ = sender.send(event.times());
+    };
+    let (task, sender) = task(&queue, ask)?;
+    let behind = fill(&queue, &buffer, &[3], &[])?;
+    sender.send(behind.clone())?;
+    ends(&task, queue)?;
+    let told = told.recv()?.map_err(|error| error.to_string());
+    ensure!(told.as_ref().is_err_and(|text| text.contains("behind it")), "{told:?}");
+    Ok(behind.wait()?)
+}
+
+fn own_memory(stage: &Stage) -> Outcome {
+    let (queue, buffer) = (stage.another()?, stage.buffer(1000)?);
+    let (sender, told) = mpsc::channel();
+    let look = move |buffer: Buffer| {
+        let _ = sender.send([buffer.wait_to_read(), buffer.wait_to_write()]);
+    };
+    let (task, sender) = task(&queue, look)?;
+    fill(&queue, &buffer, &[3], &[])?;
+    sender.send(buffer)?;
+    ends(&task, queue)?;
+    told.recv()?.into_iter().try_for_each(|outcome| refused(outcome, ErrorKind::Invalid))
+}
+
+fn own_source(stage: &Stage) -> Outcome {
+    let (queue, source, target) = (stage.another()?, stage.holding(&[3; 99])?, stage.buffer(99)?);
+    let (sender, told) = mpsc::channel();
+    let look = move |source: Buffer| {
+        let _ = sender.send((source.wait_to_read(), source.wait_to_write()));
+    };
+    let (task, sender) = task(&queue, look)?;
+    copy(&queue, &target, &source, &[])?;
+    sender.send(source)?;
+    ends(&task, queue)?;
+    let (reads, writes) = told.recv()?;
+    reads?;
+    refused(writes, ErrorKind::Invalid)
 }
