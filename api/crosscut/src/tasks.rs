@@ -105,9 +105,10 @@ impl Queue {
     ///
     /// It starts once whatever uses that memory has completed, on whichever queue, and as
     /// [`host_task`](Self::host_task) otherwise. The memory comes to the host before, and what is passed as
-    /// `&mut` goes back afterwards; commands that use it next wait for the task. The call itself does not
-    /// wait, and the buffers may be dropped. On the host CPU, where commands run when they are submitted,
-    /// the task does so too.
+    /// `&mut` goes back afterwards, and so do atomics that are passed as `&`; commands that use it next wait
+    /// for the task. Atomics in USM that the host reaches neither come nor go: the task has them themselves,
+    /// beside whoever has [read](crate::Usm::read) them. The call itself does not wait, and the buffers may
+    /// be dropped. On the host CPU, where commands run when they are submitted, the task does so too.
     ///
     /// ```
     /// use crosscut::prelude::*;

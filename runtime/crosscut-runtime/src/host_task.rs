@@ -241,11 +241,15 @@ impl Ready {
             Err(error) => return self.give_up(error),
         };
         let Self { promise, task, memory, command, queue } = self;
-        if let Some(error) = call(queue, || task(&rooms.slots())) {
-            command.fail(error);
-        }
+        let mut task = Some(task);
+        let visited = memory.visit(&mut || {
+            let panic = task.take().and_then(|task| call(queue, || task(&rooms.slots())));
+            panic.into_iter().for_each(|error| command.fail(error));
+        });
         // Also after a panic: as with kernels, what was written until then is there.
-        promise.keep(memory.store(&rooms));
+        promise.keep(visited.and_then(|()| memory.store(&rooms)));
+        // After the promise, as above.
+        task.into_iter().for_each(discard);
     }
 }
 

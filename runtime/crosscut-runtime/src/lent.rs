@@ -2,7 +2,8 @@
 //!
 //! On the host CPU the task has the memory itself, and runs when it is submitted, as kernels do there.
 //! Elsewhere it has copies in the host's own memory: those are there even while the process ends and
-//! the driver is gone.
+//! the driver is gone. Atomics that the host reaches are the exception: somebody on the host may have
+//! them at the same time, whose changes a copy would undo. The task has those themselves.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::num::NonZeroUsize;
@@ -37,6 +38,8 @@ struct Part {
     access: Access,
     length: usize,
     align: usize,
+    /// The task has the memory itself, beside others: it writes atomics, at addresses of the host.
+    itself: bool,
 }
 
 struct Place {
@@ -45,7 +48,7 @@ struct Place {
     size: NonZeroUsize,
 }
 
-/// The copies that a task sees.
+/// What a task sees: copies, but for what it has itself.
 pub(crate) struct Rooms(Vec<(Option<Room>, Slot)>);
 
 /// Memory of the host.
@@ -119,11 +122,15 @@ impl Lent {
     fn new(queue: &Queue, bindings: &[Binding<'_>]) -> Result<Self, Error> {
         let mut parts = Vec::with_capacity(bindings.len());
         for binding in bindings {
-            let Binding { access, length, align, .. } = *binding;
-            parts.push(Part { place: place(binding)?, access, length, align });
+            let Binding { source, access, length, align } = *binding;
+            let place = place(binding)?;
+            let shared = matches!(source, Source::Buffer(region) if region.is_shared());
+            let reached = place.as_ref().is_some_and(|place| place.on_host().is_some());
+            let itself = shared && access == Access::Write && reached;
+            parts.push(Part { place, access, length, align, itself });
         }
         let context = &queue.context().inner().adapter;
-        let copies = match parts.iter().any(|part| part.place.is_some()) {
+        let copies = match parts.iter().any(|part| part.copied().is_some()) {
             true => Some(context.create_queue(&QueueOptions::default())),
             false => None,
         };
@@ -141,15 +148,17 @@ impl Lent {
         self.parts.iter().filter_map(|part| Some((&part.place.as_ref()?.allocation, part.access)))
     }
 
-    /// Copies everything to the host, and waits for it. To be called when it is the task's turn.
+    /// Copies everything to the host that the task does not have itself, and waits for it. To be called when it is the task's turn.
     pub(crate) fn fetch(&self) -> Result<Rooms, DriverError> {
         let mut rooms = Rooms(Vec::with_capacity(self.parts.len()));
         for part in &self.parts {
-            let room = part.place.as_ref().map(|place| Room::new(place.size, part.align));
+            let room = part.copied().map(|place| Room::new(place.size, part.align));
             let room = room.transpose()?;
-            let address = match &room {
-                Some(room) => room.start.as_ptr(),
-                None => std::ptr::without_provenance_mut(part.align),
+            let place = part.place.as_ref().filter(|_| part.itself);
+            let address = match (&room, place.and_then(Place::on_host)) {
+                (Some(room), _) => room.start.as_ptr(),
+                (None, Some(address)) => address,
+                (None, None) => std::ptr::without_provenance_mut(part.align),
             };
             rooms.0.push((room, Slot { address, length: part.length }));
         }
@@ -160,6 +169,14 @@ impl Lent {
             unsafe { queue.read(memory, place.offset, address, place.size, &[]) }.map(Some)
         })?;
         Ok(rooms)
+    }
+
+    /// Calls `visit` while the memory that the task has itself stays, even if the process begins to end.
+    ///
+    /// # Errors
+    /// The process is ending, and that memory may be gone: `visit` was not called.
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut()) -> Result<(), DriverError> {
+        visit_all(&self.parts, visit)
     }
 
     /// Copies what is written back to the device, and waits for it.
@@ -188,7 +205,7 @@ impl Lent {
         let Some(queue) = self.queue.as_deref() else { return Ok(()) };
         let (mut started, mut outcome) = (Vec::new(), Ok(()));
         for (part, (_, slot)) in self.parts.iter().zip(&rooms.0) {
-            let Some(place) = &part.place else { continue };
+            let Some(place) = part.copied() else { continue };
             match start(queue, part, place, slot.address) {
                 Ok(event) => started.extend(event),
                 Err(error) => {
@@ -202,6 +219,34 @@ impl Lent {
             let _ = queue.wait();
         })
     }
+}
+
+impl Part {
+    /// What the task has a copy of.
+    fn copied(&self) -> Option<&Place> {
+        self.place.as_ref().filter(|_| !self.itself)
+    }
+}
+
+impl Place {
+    /// Where the host reaches it, if it does.
+    fn on_host(&self) -> Option<*mut u8> {
+        let start = self.allocation.memory().host_address()?;
+        Some(start.as_ptr().wrapping_add(self.offset))
+    }
+}
+
+fn visit_all(parts: &[Part], visit: &mut dyn FnMut()) -> Result<(), DriverError> {
+    let Some((part, rest)) = parts.split_first() else {
+        visit();
+        return Ok(());
+    };
+    let Some(place) = part.place.as_ref().filter(|_| part.itself) else {
+        return visit_all(rest, visit);
+    };
+    let mut outcome = Ok(());
+    place.allocation.visit_on_host(&mut |_| outcome = visit_all(rest, visit))?;
+    outcome
 }
 
 impl Rooms {

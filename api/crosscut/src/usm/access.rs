@@ -25,7 +25,8 @@ impl<T: DeviceData, K: HostReachable> Usm<T, K> {
         let first = self.first()?;
         // SAFETY: all elements are there, zeroed when they were made, and aligned. Commands that
         // write them have completed, and while they are borrowed none is submitted that does, except
-        // by atomics, which they then are for the host too.
+        // kernels and host tasks that have them as atomics, which they then are for the host too: those
+        // tasks have this very memory, not a copy that is written back.
         Ok(UsmRead(unsafe { std::slice::from_raw_parts(first, self.len) }))
     }
 

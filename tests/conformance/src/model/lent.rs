@@ -1,15 +1,17 @@
 //! Host tasks that are lent memory.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use crosscut_runtime::{
-    Access, Binding, Buffer, Error, ErrorKind, Event, Queue, Region, Slot, Source,
+    Access, Binding, Buffer, Error, ErrorKind, Event, Queue, Region, Slot, Source, UsmKind,
 };
 
 use super::stage::{copy, fill, get, refused};
-use super::{Outcome, Stage, everywhere, where_programs_are_built};
+use super::{Outcome, Stage, everywhere, only_where, where_programs_are_built};
 use crate::adapter::pattern;
+use crate::condition::{Condition, HAS_UNIFIED_MEMORY, TAKES_SPIRV};
 use crate::{Behaviour, ensure};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
@@ -37,7 +39,22 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
         "other memory of a queue out of order goes on while a host task has some",
         others_go_on,
     ),
+    only_where(
+        &SHARES_ATOMICS,
+        "atomics that the host reaches are lent themselves: nobody's changes are undone",
+        beside_the_host,
+    ),
+    everywhere(
+        "atomics of a buffer are lent, and what tasks add to them comes back",
+        shared_atomics,
+    ),
 ];
+
+// Not of the host CPU, which has ended the task before anybody else can do anything.
+const SHARES_ATOMICS: Condition = Condition {
+    otherwise: "nobody on the host has memory while its host tasks have it",
+    holds: |device| (HAS_UNIFIED_MEMORY.holds)(device) && (TAKES_SPIRV.holds)(device),
+};
 
 type Bytes<'a> = &'a mut [u8];
 
@@ -300,5 +317,61 @@ fn others_go_on(stage: &Stage) -> Outcome {
     ensure!(!event.is_complete()?, "the task did not wait");
     drop(go);
     ensure!(get(&queue, &held)? == [1; 16], "{:?}", get(&queue, &held)?);
+    Ok(())
+}
+
+/// Has a task do `work` with the atomics of a buffer, which others have at the same time.
+fn counting(
+    queue: &Queue,
+    counts: &Buffer,
+    work: impl FnOnce(&[AtomicU32]) + Send + 'static,
+) -> Result<Event, Error> {
+    let region = Region::whole(counts).shared();
+    let source = Source::Buffer(region);
+    let binding = Binding { source, access: Access::Write, length: region.size() / 4, align: 4 };
+    let task = move |slots: &[Slot]| {
+        let (first, length) = (slots[0].address.cast::<AtomicU32>(), slots[0].length);
+        // SAFETY: the elements are atomics, for everybody.
+        work(unsafe { std::slice::from_raw_parts(first, length) });
+    };
+    // SAFETY: as it was bound: it writes atomics.
+    unsafe { queue.host_task_with(&[binding], Box::new(task), &[]) }
+}
+
+fn beside_the_host(stage: &Stage) -> Outcome {
+    for kind in [UsmKind::Host, UsmKind::Shared] {
+        let Ok(counts) = Buffer::allocate_usm(stage.queue.context(), kind, 8, 4) else { continue };
+        fill(&stage.queue, &counts, &[0], &[])?.wait()?;
+        let address = counts.host_address().ok_or("the host does not reach it")?;
+        // SAFETY: two zeroed elements, there until the buffer is dropped below.
+        let host = unsafe { std::slice::from_raw_parts(address.cast::<AtomicU32>(), 2) };
+        let ((begun, begins), (go, waits)) = (mpsc::channel::<()>(), mpsc::channel::<()>());
+        let event = counting(&stage.queue, &counts, move |counts| {
+            counts[0].fetch_add(1, Relaxed);
+            drop(begun);
+            // Dropping the sender is as good as a word.
+            let _ = waits.recv_timeout(Duration::from_secs(20));
+            counts[0].fetch_add(1, Relaxed);
+        })?;
+        let _ = begins.recv_timeout(Duration::from_secs(20));
+        host[0].fetch_add(100, Relaxed);
+        host[1].fetch_add(7, Relaxed);
+        drop(go);
+        event.wait()?;
+        let counts = [host[0].load(Relaxed), host[1].load(Relaxed)];
+        ensure!(counts == [102, 7], "{kind}: {counts:?}");
+    }
+    Ok(())
+}
+
+fn shared_atomics(stage: &Stage) -> Outcome {
+    let counts = stage.holding(&[0; 8])?;
+    for queue in stage.both_orders()? {
+        counting(&queue, &counts, |counts| {
+            counts[1].fetch_add(3, Relaxed);
+        })?;
+    }
+    let expected = [0u32.to_ne_bytes(), 6u32.to_ne_bytes()].concat();
+    ensure!(stage.bytes(&counts)? == expected, "{:?}", stage.bytes(&counts)?);
     Ok(())
 }

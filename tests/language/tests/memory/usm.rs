@@ -1,6 +1,7 @@
 //! Unified shared memory.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 use crosscut::DeviceCopy;
 use crosscut::usm::{UsmKind, UsmPtr};
@@ -108,6 +109,34 @@ fn atomics_in_shared_memory_are_atomics_for_the_host_too() {
         Ok(counts.read()?.iter().map(|count| count.load(Relaxed)).collect())
     });
     assert_eq!(seen, [100, 100, 100, 1100]);
+}
+
+#[test]
+fn what_the_host_adds_to_atomics_beside_a_host_task_is_not_undone() {
+    let seen = agree(|queue| {
+        let counts = queue.alloc_shared::<AtomicU32>(2)?;
+        let host = counts.read()?;
+        let task = queue.host_task_with(&counts, |counts| {
+            for _ in 0..100 {
+                counts[0].fetch_add(1, Relaxed);
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        })?;
+        // On a device the task runs at the same time.
+        for _ in 0..20_000 {
+            if host[0].load(Relaxed) != 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for _ in 0..1000 {
+            host[0].fetch_add(1, Relaxed);
+        }
+        host[1].fetch_add(1, Relaxed);
+        task.wait()?;
+        Ok(host.iter().map(|count| count.load(Relaxed)).collect())
+    });
+    assert_eq!(seen, [1100, 1]);
 }
 
 #[test]
