@@ -151,3 +151,26 @@ fn a_range_of_another_shape_is_refused() -> Result<()> {
     assert_eq!(queue.download(&x)?, (0..16).collect::<Vec<_>>());
     Ok(())
 }
+
+#[test]
+fn parts_of_atomics_whose_rows_lie_between_one_another_are_refused_with_the_way_out() -> Result<()>
+{
+    let queue = Queue::new()?;
+    let counts = queue.zeroed::<AtomicU32>(16)?.shaped([4, 4])?;
+    let (left, right) = (counts.part([0..4, 0..2])?, counts.part([0..4, 2..4])?);
+    let refused = queue.parallel_for(8, (&left, &right), |i, (left, right)| {
+        left[[i / 2, i % 2]].fetch_add(1, Relaxed);
+        right[[i / 2, i % 2]].fetch_add(1, Relaxed);
+    });
+    let error = refused.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("pass the whole buffer"), "{error}");
+    // Parts one below the other have nothing in common.
+    let (upper, lower) = (counts.part([0..2, 0..4])?, counts.part([2..4, 0..4])?);
+    queue.parallel_for(8, (&upper, &lower), |i, (upper, lower)| {
+        upper[[i / 4, i % 4]].fetch_add(1, Relaxed);
+        lower[[i / 4, i % 4]].fetch_add(2, Relaxed);
+    })?;
+    assert_eq!(queue.download(&counts)?, [[1; 8], [2; 8]].concat());
+    Ok(())
+}

@@ -169,8 +169,8 @@ impl Queue {
                 let written = binding.access == Access::Write || other.access == Access::Write;
                 if written && same(binding.source, other.source) {
                     return Err(Error::invalid(
-                        "the same memory is there twice among the arguments, and is written",
-                        "pass it once",
+                        "two arguments reach over the same memory, which is written",
+                        "pass it once; where rows of two parts lie between one another, pass the whole buffer",
                     ));
                 }
             }

@@ -32,6 +32,9 @@ use crate::{BufferPart, BufferPartMut, Result};
 /// assert_eq!(queue.download(&tile)?, [258, 269, 280, 290]);
 /// # Ok::<(), crosscut::Error>(())
 /// ```
+///
+/// Two parts of atomics whose rows lie between one another, such as the left and the right half of a
+/// buffer, cannot both be arguments of one command: pass the whole buffer.
 pub struct GridPart<'k, T, const D: usize> {
     elements: *const T,
     layout: Layout<D>,
