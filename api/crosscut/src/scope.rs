@@ -42,6 +42,13 @@ enum Copy {
 }
 
 impl Copy {
+    fn event(&self) -> &Event {
+        match self {
+            Self::There(event) => event,
+            Self::Back(reading) => &reading.event,
+        }
+    }
+
     fn wait(&self) -> Result<()> {
         match self {
             Self::There(event) => event.wait(),
@@ -104,9 +111,8 @@ impl End<'_> {
         for copy in copies {
             let ended = copy.wait();
             if ended.is_err() {
-                // The wait may have failed and not the copy, and what is borrowed is given back now:
-                // the whole queue is the next thing to ask.
-                let _ = self.1.runtime().wait();
+                // The wait may have failed and not the copy, and what is borrowed is given back now.
+                self.1.runtime().see_end_of(copy.event());
             }
             first = first.and(ended);
         }

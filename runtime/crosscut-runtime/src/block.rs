@@ -167,10 +167,7 @@ impl Queue {
         wait: impl Fn(&T) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let wait_for_all = |outcome: Result<(), Error>, started: &mut Vec<T>| {
-            started.drain(..).map(|it| wait(&it)).fold(outcome, Result::and).inspect_err(|_| {
-                // A wait may have failed and not its copy: the whole queue is the next thing to ask.
-                let _ = self.adapter.wait();
-            })
+            started.drain(..).map(|it| wait(&it)).fold(outcome, Result::and)
         };
         let (mut done, mut outcome, mut started) = (0, Ok(()), Vec::new());
         while done < size && outcome.is_ok() {
@@ -222,7 +219,8 @@ impl Queue {
             // started is waited for before.
             unsafe { self.start_write(target, source.wrapping_add(done), after) }
         };
-        self.copy_runs(to, size, start, Event::wait)
+        let wait = |copy: &Event| copy.wait().inspect_err(|_| self.see_end_of(copy));
+        self.copy_runs(to, size, start, wait)
     }
 
     /// Copies a block to `target`, row after row, and waits for it.
@@ -265,7 +263,8 @@ impl Queue {
             // is waited for before. Rows of atomics begin and end between two of them.
             unsafe { self.start_read(source, target.wrapping_add(done), atomic_width, after) }
         };
-        self.copy_runs(from, size, start, Reading::wait)?;
+        let wait = |copy: &Reading| copy.wait().inspect_err(|_| self.see_end_of(&copy.event));
+        self.copy_runs(from, size, start, wait)?;
         self.settle_pending()
     }
 

@@ -21,7 +21,7 @@ use crate::host_task::{self, HostTask};
 use crate::launch::{Binding, FEW, Source};
 use crate::memory::Allocation;
 use crate::native_launch::native_address;
-use crate::queue::Queue;
+use crate::queue::{Queue, ended};
 use crate::region::Bytes;
 
 /// What a task of a device is lent.
@@ -214,10 +214,7 @@ impl Lent {
                 }
             }
         }
-        started.iter().map(|event| event.wait()).fold(outcome, Result::and).inspect_err(|_| {
-            // A wait may have failed and not its copy: the whole queue is the next thing to ask.
-            let _ = queue.wait();
-        })
+        started.iter().map(|copy| ended(&**copy, queue)).fold(outcome, Result::and)
     }
 }
 

@@ -20,6 +20,7 @@ use crosscut_image::registration::LINE_WORDS;
 use crate::Error;
 use crate::context::Context;
 use crate::memory::{Allocation, allocate};
+use crate::queue::ended;
 use crate::record::zero;
 
 pub(crate) use outbox::{Delivery, Postponed};
@@ -79,7 +80,7 @@ impl Lines {
             let target = words.as_mut_ptr().cast::<u8>();
             // SAFETY: `words` and the area stay until the wait has returned.
             let event = unsafe { queue.read(self.area.memory(), 0, target, size, &[]) };
-            event?.wait()?;
+            ended(&*event?, queue)?;
         }
         Ok(words)
     }

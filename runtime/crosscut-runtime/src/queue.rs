@@ -115,18 +115,18 @@ impl Queue {
 
     /// Blocks until a copy has ended, before the caller gets its memory back.
     pub(crate) fn wait_for_copy(&self, command: &Arc<Command>) -> Result<(), DriverError> {
-        let outcome = command.event.wait().inspect_err(|_| {
-            // The wait may have failed and not the copy: the whole queue is the next thing to ask.
-            if self.adapter.wait().is_err() {
-                // A driver that does not wait may still say whether it has ended.
-                while let Ok(false) = command.event.is_complete() {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            }
-        });
+        let outcome = ended(&*command.event, &*self.adapter);
         // Whoever called is told, and nobody else has its event.
         command.settle();
         outcome
+    }
+
+    /// Blocks until copies have ended whose wait failed, before the caller gets its memory back.
+    pub fn see_end_of(&self, copies: &crate::Event) {
+        for command in copies.unsettled() {
+            // Whoever waited has been told.
+            let _ = ended(&*command.event, &*self.adapter);
+        }
     }
 
     /// Submits a command after `after` and everything that uses the same memory, and notes it for
@@ -173,6 +173,22 @@ impl Queue {
     pub fn settle_pending(&self) -> Result<(), Error> {
         self.pending.tell()
     }
+}
+
+/// Blocks until a copy has ended, before its memory is given back or let go.
+pub(crate) fn ended(
+    copy: &dyn adapter::Event,
+    queue: &dyn adapter::Queue,
+) -> Result<(), DriverError> {
+    copy.wait().inspect_err(|_| {
+        // The wait may have failed and not the copy: the whole queue is the next thing to ask.
+        if queue.wait().is_err() {
+            // A driver that does not wait may still say whether it has ended.
+            while let Ok(false) = copy.is_complete() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    })
 }
 
 impl Drop for Queue {

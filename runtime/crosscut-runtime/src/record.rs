@@ -13,6 +13,7 @@ use crate::lines::Lines;
 use crate::memory::{Allocation, allocate};
 use crate::panic::{KernelPanic, Space};
 use crate::program::{Entry, Loaded};
+use crate::queue::ended;
 
 /// Records of one allocation.
 const RECORDS_PER_BLOCK: usize = 64;
@@ -169,7 +170,7 @@ impl Watch {
             let target = words.as_mut_ptr().cast::<u8>();
             // SAFETY: `words` and the block stay until the wait has returned.
             let event = unsafe { queue.read(block.memory(), *offset, target, RECORD_SIZE, &[]) };
-            event?.wait()?;
+            ended(&*event?, queue)?;
         }
         Ok(words)
     }
