@@ -152,8 +152,7 @@ fn initialise(api: Api) -> Result<Api, Absence> {
         ZE_RESULT_SUCCESS => Ok(api),
         ZE_RESULT_ERROR_UNINITIALIZED => Err(Absence {
             reason: "the Level Zero loader found no driver".to_owned(),
-            help: "install your device's Level Zero driver (Debian: intel-level-zero-gpu)"
-                .to_owned(),
+            help: "install your device's Level Zero driver, which its vendor has".to_owned(),
         }),
         code => Err(Absence {
             reason: format!("zeInit returned {}", name(code).unwrap_or("an unknown code")),
