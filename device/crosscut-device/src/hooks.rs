@@ -13,10 +13,11 @@ fn only_on_a_device(hook: &str) -> ! {
     std::process::abort()
 }
 
-/// Marks the function that calls it as the device entry of a kernel.
+/// Marks the function that calls it as the device entry of a kernel. `captures` is the closure's size, and
+/// from bit 32 on the power of two that it is aligned to.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub extern "C" fn __crosscut_kernel(_key: u64, _dimensions: u32, _captures_size: u64) {
+pub extern "C" fn __crosscut_kernel(_key: u64, _dimensions: u32, _captures: u64) {
     only_on_a_device("__crosscut_kernel")
 }
 

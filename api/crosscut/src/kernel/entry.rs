@@ -30,10 +30,10 @@ where
 {
     /// Mentions the device entry, so that every compile of this crate contains it.
     const DEFINITION: &'static KernelDefinition = {
-        // The toolchain makes room for captures by their size, and cares for alignment up to here.
+        // The toolchain aligns captures up to here.
         assert!(
-            align_of::<B>() <= 4096,
-            "a kernel captures something that is aligned to more than a page"
+            align_of::<B>() <= 64,
+            "a kernel captures something that is aligned to more than 64 bytes: pass it in a buffer"
         );
         &KernelDefinition {
             key: key::<Self>,
@@ -89,10 +89,10 @@ where
     hooks::__crosscut_kernel(
         key::<Kernel<R, S, K, B>>(),
         R::DIMENSIONS as u32,
-        size_of::<B>() as u64,
+        size_of::<B>() as u64 | (align_of::<B>().trailing_zeros() as u64) << 32,
     );
-    // SAFETY: on a device this is the closure that was launched, whose wrapper `B` is transparent. It is
-    // aligned to the largest power of two that divides its size, up to a page, which is enough.
+    // SAFETY: on a device this is the closure that was launched, whose wrapper `B` is transparent. Its
+    // alignment was told.
     let body = unsafe { &*hooks::__crosscut_captures().cast::<B>() };
     // SAFETY: this is a device entry.
     let (item, linear) = unsafe { R::on_device() };

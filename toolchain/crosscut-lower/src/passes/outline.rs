@@ -30,16 +30,27 @@ pub(crate) struct Announcement {
     pub(crate) dimensions: u8,
     /// Bytes of its closure.
     pub(crate) captures_size: u32,
+    /// What the closure's address is a multiple of.
+    pub(crate) captures_align: u32,
 }
+
+/// What the optimiser was told of every closure's address.
+const LEAST_ALIGN: u32 = 16;
+/// `Kernel::DEFINITION` refuses closures that need more.
+const MOST_ALIGN: u32 = 64;
 
 impl Announcement {
     /// Reads the call that announces a kernel; `None` if its operands are no constants.
     pub(crate) fn of(function: &Item) -> Option<Self> {
         let call = function.calls().find(|call| is_hook(call, hooks::KERNEL))?;
+        // The size, and above it the alignment as a power of two.
+        let captures = call.number(2)?;
+        let align = 1u32.checked_shl(u32::try_from(captures >> 32).ok()?)?;
         Some(Self {
             key: call.number(0)?,
             dimensions: u8::try_from(call.number(1)?).ok()?,
-            captures_size: u32::try_from(call.number(2)?).ok()?,
+            captures_size: captures as u32,
+            captures_align: align.clamp(LEAST_ALIGN, MOST_ALIGN),
         })
     }
 }
@@ -264,7 +275,7 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
     let words = announcement.captures_size.div_ceil(8);
     if uses.captures {
         // A closure without captures still has an address.
-        let align = captures_align(announcement.captures_size);
+        let align = announcement.captures_align;
         lines.push(format!("  %cc.captures = alloca [{} x i64], align {align}", words.max(1)));
         for word in 0..words {
             lines.push(format!(
@@ -284,19 +295,6 @@ fn prologue(uses: &Uses, announcement: Announcement, globals: &[(u32, &str)]) ->
         lines.push(format!("  {name} = addrspacecast ptr addrspace(3) {name}.local to ptr"));
     }
     lines
-}
-
-/// What captures of this size may need: a type's size is a multiple of its alignment.
-fn captures_align(size: u32) -> u32 {
-    /// What the optimiser was told of every closure's captures.
-    const LEAST: u32 = 16;
-    /// `Kernel::DEFINITION` refuses closures that need more.
-    const MOST: u32 = 4096;
-    if size == 0 {
-        return LEAST;
-    }
-    let multiple_of = 1 << size.trailing_zeros().min(MOST.trailing_zeros());
-    LEAST.max(multiple_of)
 }
 
 /// The assumption that this item's index is within every argument that has a length.
@@ -441,7 +439,8 @@ mod tests {
         let ir = Ir::parse(&format!(
             "define void @entry() {{\nstart:\n{body}  call void {PANIC_SITE}(i32 0, i64 0, i64 0)\n  ret void\n}}\n"
         ));
-        let announcement = Announcement { key: 1, dimensions: 1, captures_size: 0 };
+        let announcement =
+            Announcement { key: 1, dimensions: 1, captures_size: 0, captures_align: 16 };
         let outlined = outline(&ir, "@entry", "kernel", announcement, &[], true)?;
         outlined.assumed.map(|assumed| assumed.slots)
     }
