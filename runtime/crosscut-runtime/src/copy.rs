@@ -211,12 +211,7 @@ impl Queue {
         // A pattern of equal bytes is one byte: no driver minds where that begins.
         let pattern =
             if pattern.iter().all(|byte| *byte == pattern[0]) { &pattern[..1] } else { pattern };
-        let length = pattern.len();
-        let takes = length.is_power_of_two()
-            && length <= LONGEST_PATTERN
-            && offset.is_multiple_of(length)
-            && allocation.is_aligned_to(length);
-        if !takes {
+        if !bytes.takes_pattern(pattern.len()) {
             return self.fill_by_copies(bytes, pattern, after);
         }
         let (uses, after) = ([(allocation, Access::Write)], self.dependencies(after)?);
@@ -346,6 +341,14 @@ impl Queue {
 }
 
 impl Bytes<'_> {
+    /// Whether a driver's fill takes a pattern of this length here.
+    pub(crate) fn takes_pattern(&self, length: usize) -> bool {
+        length.is_power_of_two()
+            && length <= LONGEST_PATTERN
+            && self.offset.is_multiple_of(length)
+            && self.allocation.is_aligned_to(length)
+    }
+
     /// Whether they are the whole allocation.
     fn is_everything(&self) -> bool {
         self.size == self.allocation.memory().size()
@@ -362,7 +365,7 @@ impl Bytes<'_> {
 
 impl Allocation {
     /// Whether its first byte is at a multiple of `align`, as far as is known.
-    pub(crate) fn is_aligned_to(&self, align: usize) -> bool {
+    fn is_aligned_to(&self, align: usize) -> bool {
         match self.memory().device_address() {
             Some(address) => address.is_multiple_of(align as u64),
             // Memory objects are aligned for every type of a kernel.

@@ -238,13 +238,9 @@ impl Queue {
         let Some(whole) = NonZeroUsize::new(size) else { return self.nothing_after(after) };
         let same = pattern.iter().all(|byte| *byte == pattern[0]);
         let pattern = if same { &pattern[..1] } else { pattern };
-        // What drivers take: see `adapter::Queue::fill`.
-        let simple = pattern.len().is_power_of_two()
-            && pattern.len() <= 128
-            && offset.is_multiple_of(pattern.len());
-        if simple
-            && let Reach::Device(allocation) = self.reach(global)?
-            && allocation.is_aligned_to(pattern.len())
+        if let Reach::Device(allocation) = self.reach(global)?
+            && let target = (Bytes { allocation: &allocation, offset, size: whole })
+            && target.takes_pattern(pattern.len())
         {
             let after = self.dependencies(after)?;
             let uses = [(&allocation, Access::Write)];
@@ -253,7 +249,6 @@ impl Queue {
                 // it waits for this command.
                 unsafe { self.adapter.fill(allocation.memory(), offset, pattern, whole, after) }
             });
-            let target = Bytes { allocation: &allocation, offset, size: whole };
             let command = command.inspect(|it| self.note_replaced(target, it));
             let failed = |error| Error::driver("filling a device global", error);
             return command.map(Event::of).map_err(failed);
