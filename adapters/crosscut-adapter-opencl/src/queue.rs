@@ -68,6 +68,9 @@ impl ClQueue {
             ("clCreateCommandQueue", raw)
         };
         check(call, status)?;
+        if out_of_order {
+            rest::hold(context.api, raw);
+        }
         let in_order = (!out_of_order).then(|| NEXT.fetch_add(1, Ordering::Relaxed));
         Ok(Self { context: Arc::clone(context), raw, in_order, profiling: options.profiling })
     }
@@ -378,11 +381,8 @@ impl Queue for ClQueue {
 
 impl Drop for ClQueue {
     fn drop(&mut self) {
-        if self.in_order.is_none()
-            && let Ok(last) = self.barrier(&[])
-        {
-            rest::lay_down(&self.context, self.raw, last);
-            return;
+        if self.in_order.is_none() {
+            return rest::give_up(&self.context, self.raw, self.barrier(&[]));
         }
         if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that creating the queue gave. What was submitted

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crosscut_adapter_api::{
-    Adapter, Argument, CodeForm, Context, Device, DriverErrorKind, Event, Extent, Kernel, Memory,
-    MemoryKind, Program, Queue, QueueOptions,
+    Adapter, Argument, CodeForm, Context, Device, DriverError, DriverErrorKind, Event, Extent,
+    Kernel, Memory, MemoryKind, Program, Queue, QueueOptions, QueueOrder,
 };
 use crosscut_adapter_opencl::OpenCl;
 use device::{bytes, devices, kernels};
@@ -38,23 +38,28 @@ struct Everything {
 }
 
 impl Everything {
-    fn on(device: &dyn Device) -> Self {
+    fn on(device: &dyn Device, order: QueueOrder) -> Self {
         let context = device.create_context().unwrap();
         let program = context.build(CodeForm::Spirv64, kernels()).unwrap();
         let kernel = program.kernel("spin").unwrap();
-        let queue = context.create_queue(&QueueOptions::default()).unwrap();
+        let queue =
+            context.create_queue(&QueueOptions { order, ..QueueOptions::default() }).unwrap();
         let memory = context.allocate(MemoryKind::Device, bytes(64), 8).unwrap();
         Self { context, program, kernel, queue, memory, events: Vec::new() }
     }
 
-    fn spin(&mut self, times: u64) -> Result<(), crosscut_adapter_api::DriverError> {
+    fn spin(&mut self, times: u64) -> Result<(), DriverError> {
+        self.spin_after(times, &[])
+    }
+
+    fn spin_after(&mut self, times: u64, after: &[&dyn Event]) -> Result<(), DriverError> {
         let memory = &*self.memory;
         let times = times.to_ne_bytes();
         let arguments = [Argument::Memory { memory, offset: 0 }, Argument::Value(&times)];
         let extent = Extent { dimensions: 1, size: [1, 1, 1], group: None };
         // SAFETY: the arguments fit `spin`; the cases below free the memory after a wait, or leave
         // it to the end of the process.
-        let event = unsafe { self.queue.launch(&*self.kernel, extent, &arguments, &[])? };
+        let event = unsafe { self.queue.launch(&*self.kernel, extent, &arguments, after)? };
         self.events.push(event);
         Ok(())
     }
@@ -87,12 +92,34 @@ fn child() {
         unsafe { atexit(use_and_drop_what_is_left) };
     }
     let devices = devices();
-    let mut everything: Vec<_> = devices.iter().map(|device| Everything::on(&**device)).collect();
+    let (order, case) = match case.strip_prefix("out of order: ") {
+        Some(case) => (QueueOrder::OutOfOrder, case),
+        None => (QueueOrder::InOrder, &*case),
+    };
+    let mut everything: Vec<_> =
+        devices.iter().map(|device| Everything::on(&**device, order)).collect();
     for one in &mut everything {
         one.spin(if case == "kernel in flight" { LONG } else { 1 }).unwrap();
     }
-    match &*case {
-        "kernel in flight" => std::process::exit(CODE),
+    match case {
+        "kernel in flight" | "kernel on its way" => std::process::exit(CODE),
+        "kernel behind a promise" => {
+            for mut one in everything {
+                let (promised, promise) = one.context.promise().unwrap();
+                one.spin_after(1, &[&*promised]).unwrap();
+                std::mem::forget((one, promised, promise));
+            }
+            std::process::exit(CODE);
+        }
+        "given up with a kernel in flight" => {
+            for mut one in everything {
+                one.spin(LONG).unwrap();
+                let Everything { queue, memory, .. } = one;
+                drop(queue);
+                std::mem::forget(memory);
+            }
+            std::process::exit(CODE);
+        }
         "thread that waits" => {
             for mut one in everything {
                 one.spin(LONG).unwrap();
@@ -144,6 +171,9 @@ fn child() {
     }
 }
 
+/// What goes wrong now and then goes wrong once in so many rounds.
+const ROUNDS: usize = 20;
+
 fn ends_well(case: &str) {
     let program = std::env::current_exe().unwrap();
     let arguments = ["--exact", "child", "--nocapture"];
@@ -179,4 +209,25 @@ fn a_process_can_end_while_threads_launch() {
 #[test]
 fn objects_can_be_dropped_in_any_order() {
     ends_well("dropped the wrong way round");
+}
+
+#[test]
+fn a_process_can_end_with_a_kernel_in_flight_out_of_order() {
+    for _ in 0..ROUNDS {
+        ends_well("out of order: kernel on its way");
+    }
+    ends_well("out of order: kernel in flight");
+    ends_well("out of order: given up with a kernel in flight");
+}
+
+#[test]
+fn a_process_can_end_with_a_command_behind_a_promise_that_nobody_keeps() {
+    ends_well("kernel behind a promise");
+    ends_well("out of order: kernel behind a promise");
+}
+
+#[test]
+fn a_process_can_end_while_threads_wait_and_launch_out_of_order() {
+    ends_well("out of order: thread that waits");
+    ends_well("out of order: threads that go on");
 }
