@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -44,7 +43,8 @@ struct Peer {
   void *block;
 };
 
-std::unique_ptr<Peer> peer;
+// Never deleted: at the end of the process the driver is gone before static objects are.
+Peer *peer = nullptr;
 std::string reason;
 
 template <typename Work> int guarded(Work work) {
@@ -88,13 +88,13 @@ int peer_open(const char *device) {
   return guarded([=] {
     sycl::queue queue = queue_on(device);
     Executable bundle = build(queue, source);
-    peer = std::make_unique<Peer>(Peer{
+    peer = new Peer{
         queue,
         bundle.ext_oneapi_get_kernel("nothing"),
         bundle.ext_oneapi_get_kernel("step"),
         bundle.ext_oneapi_get_device_global_address("cell", queue.get_device()),
         bundle.ext_oneapi_get_device_global_address("block", queue.get_device()),
-    });
+    };
   });
 }
 

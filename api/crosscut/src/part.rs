@@ -7,7 +7,7 @@ use std::ops::{Range, RangeBounds};
 use crosscut_device::DeviceData;
 use crosscut_runtime::{Block, Region};
 
-use crate::slice::bounds;
+use crate::slice::{bounds, way_out};
 use crate::{Buffer, DeviceSlice, DeviceSliceMut, Error, Result};
 
 /// What can be copied from a device: every [`DeviceSlice`], and a [`BufferPart`].
@@ -282,7 +282,7 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
                     format!(
                         "elements {start}..{end} in dimension {dimension} of a buffer of {shape:?} elements"
                     ),
-                    "stay inside the buffer",
+                    way_out(start, end),
                 )
             })?;
         }

@@ -142,6 +142,9 @@ impl Problem {
                 "use an array of fixed size, or allocate a buffer on the host and pass it as an \
                  argument"
             }
+            Self::System { function } if function == "std::io::stdio::_print" => {
+                "use `device_println!`, whose lines the host prints when the kernel has ended"
+            }
             Self::System { .. } => {
                 "do it on the host, before or after the kernel, and pass the data in a buffer"
             }
