@@ -282,7 +282,7 @@ impl<T: DeviceData, const D: usize> Buffer<T, D> {
                     format!(
                         "elements {start}..{end} in dimension {dimension} of a buffer of {shape:?} elements"
                     ),
-                    way_out(start, end),
+                    way_out(start, end, shape[dimension]),
                 )
             })?;
         }

@@ -223,14 +223,18 @@ fn inside(range: impl RangeBounds<usize>, len: usize) -> Result<Range<usize>> {
     bounds(range, len).map_err(|(start, end)| {
         Error::invalid(
             format!("elements {start}..{end} of a buffer that has {len}"),
-            way_out(start, end),
+            way_out(start, end, len),
         )
     })
 }
 
 /// What to do about a range that [`bounds`] refuses.
-pub(crate) fn way_out(start: usize, end: usize) -> &'static str {
-    if start > end { "begin with the smaller index" } else { "stay inside the buffer" }
+pub(crate) fn way_out(start: usize, end: usize, len: usize) -> &'static str {
+    if end < start && start <= len {
+        "begin with the smaller index"
+    } else {
+        "stay inside the buffer"
+    }
 }
 
 /// The indices that a range means, all below `len`; its two ends if some are not.

@@ -23,6 +23,9 @@ fn parts_outside_of_a_buffer_are_refused() -> Result<()> {
     #[allow(clippy::reversed_empty_ranges, reason = "that is what is refused")]
     {
         invalid(x.slice(3..1), "elements 3..1");
+        let help = |range| x.slice(range).map(|_| ()).unwrap_err().help().map(str::to_owned);
+        assert_eq!(help(3..1).as_deref(), Some("begin with the smaller index"));
+        assert_eq!(help(5..4).as_deref(), Some("stay inside the buffer"));
     }
     invalid(x.slice_mut(4..6), "elements 4..6");
     invalid(x.split_at_mut(5), "of a buffer that has 4");
