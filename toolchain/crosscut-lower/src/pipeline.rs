@@ -19,7 +19,8 @@ use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
     aggregates, arrivals, assertions, atomic_access, constants, decorations, division, integers,
-    legalise, masks, memory_scopes, parts, records, scope, sets, sites, spaces, sub_groups, tables,
+    legalise, long_constants, masks, memory_scopes, parts, records, scope, sets, sites, spaces,
+    sub_groups, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -356,6 +357,7 @@ impl Lowering<'_> {
         division::run(&mut ir);
         atomic_access::run(&mut ir);
         memory_scopes::finish(&mut ir);
+        long_constants::run(&mut ir);
         scope::internalise(&mut ir, used);
         let symbols: Vec<String> = kernels.iter().map(|name| format!("@{name}")).collect();
         let mut ir = ir.only(&symbols.iter().map(String::as_str).collect::<Vec<_>>());

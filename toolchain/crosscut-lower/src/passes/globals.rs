@@ -236,7 +236,13 @@ fn mentioned_statics(ir: &Ir, function: &Item) -> BTreeSet<String> {
         if !seen.insert(item.name.as_str()) {
             continue;
         }
-        for (_, token) in tokens(&item.lines[0]).skip(1).filter(|token| token.1.starts_with('@')) {
+        // Each once: a table may have many entries and few globals.
+        let mentioned: BTreeSet<&str> = tokens(&item.lines[0])
+            .skip(1)
+            .map(|token| token.1)
+            .filter(|token| token.starts_with('@'))
+            .collect();
+        for token in mentioned {
             match (constant(ir, token), ir.find(token)) {
                 (Some(next), _) => queue.push(next),
                 (None, Some(found)) if found.kind == Kind::Variable => {
@@ -250,13 +256,18 @@ fn mentioned_statics(ir: &Ir, function: &Item) -> BTreeSet<String> {
 }
 
 /// The constant of this name.
-pub(super) fn constant<'a>(ir: &'a Ir, name: &str) -> Option<&'a Item> {
+fn constant<'a>(ir: &'a Ir, name: &str) -> Option<&'a Item> {
     if !name.starts_with('@') {
         return None;
     }
-    let item = ir.find(name).filter(|item| item.kind == Kind::Variable)?;
+    ir.find(name).filter(|item| is_constant(item))
+}
+
+/// Whether an item is a constant.
+pub(super) fn is_constant(item: &Item) -> bool {
     let mut words = tokens(&item.lines[0]).map(|token| token.1);
-    (words.find(|word| matches!(*word, "global" | "constant")) == Some("constant")).then_some(item)
+    item.kind == Kind::Variable
+        && words.find(|word| matches!(*word, "global" | "constant")) == Some("constant")
 }
 
 /// Size and alignment of a variable whose type is made of bytes.

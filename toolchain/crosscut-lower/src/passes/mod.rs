@@ -11,9 +11,11 @@ pub(crate) mod constants;
 pub(crate) mod decorations;
 pub(crate) mod division;
 pub(crate) mod globals;
+mod initializers;
 pub(crate) mod integers;
 pub(crate) mod legalise;
 pub(crate) mod library;
+pub(crate) mod long_constants;
 pub(crate) mod masks;
 pub(crate) mod memory_scopes;
 pub(crate) mod narrow;
@@ -58,7 +60,7 @@ pub const PASSES: &[(&str, &str)] = &[
     ),
     (
         "tables",
-        "before outline, which knows the addresses that go into them; after optimise, because what can be folded is no table any more",
+        "before outline, which knows the addresses that their numbers stand for; after optimise, because what can be folded is no table any more",
     ),
     ("outline", "makes parameters of hooks, now that each operand is known"),
     ("spaces", "after outline, which gives parameters their address space"),
@@ -77,7 +79,7 @@ pub const PASSES: &[(&str, &str)] = &[
     ("legalise", "last, because the optimiser would bring back what it removes"),
     (
         "emit",
-        "inlines the library, runs aggregates, masks, integers, division and atomic-access on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
+        "inlines the library, runs aggregates, masks, integers, division, atomic-access and long-constants on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
     ),
 ];
 
