@@ -359,6 +359,37 @@ impl Launch<'_> {
         self.queue().runtime().reset_global(self.global(handle(global)), self.events())
     }
 
+    /// [`Queue::address_of`](crate::Queue::address_of), of the value that commands with these options use: a bundle
+    /// has one of its own of every [`Symbol`](crate::Symbol). Nothing is waited for.
+    ///
+    /// ```
+    /// use crosscut::prelude::*;
+    /// use crosscut::{Bundle, Global};
+    /// static LEVEL: Symbol<u32, Global> = Symbol::new(1);
+    ///
+    /// let queue = Queue::new()?;
+    /// let bundle = Bundle::of(queue.context()).build()?;
+    /// // SAFETY: nobody follows the addresses.
+    /// let own = unsafe { queue.launch().use_bundle(&bundle).address_of(LEVEL.device()) }?;
+    /// // SAFETY: as above.
+    /// let shared = unsafe { queue.address_of(LEVEL.device()) }?;
+    /// assert_ne!(own, shared);
+    /// # Ok::<(), crosscut::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there, or the bundle belongs to another context.
+    ///
+    /// # Safety
+    /// As there; and the address of a bundle's own value is good for as long as the bundle is.
+    pub unsafe fn address_of<T: DeviceData, P: Properties>(
+        self,
+        global: &'static DeviceGlobal<T, P>,
+    ) -> Result<u64> {
+        self.queue().outside_kernels()?;
+        self.queue().runtime().global_address(self.global(handle(global)))
+    }
+
     /// # Safety
     /// `target` has room for the global's value.
     unsafe fn read_whole(&self, global: GlobalHandle, target: *mut u8) -> Result<()> {

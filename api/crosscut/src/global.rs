@@ -5,7 +5,6 @@ use std::ops::RangeBounds;
 use crosscut_device::property::{HostReadable, HostWritable, Properties};
 use crosscut_device::{DeviceData, DeviceGlobal};
 
-use crate::kernel::handle;
 use crate::{CopySource, CopyTarget, Event, HostElement, Queue, Result};
 
 impl Queue {
@@ -260,7 +259,7 @@ impl Queue {
         &self,
         global: &'static DeviceGlobal<T, P>,
     ) -> Result<u64> {
-        self.outside_kernels()?;
-        self.runtime().global_address(handle(global))
+        // SAFETY: passed on.
+        unsafe { self.launch().address_of(global) }
     }
 }

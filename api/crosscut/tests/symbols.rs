@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crosscut::prelude::*;
-use crosscut::{Bundle, Constant, Global, Launch, Named, Result};
+use crosscut::{Bundle, Constant, DevicePtr, ErrorKind, Global, Launch, Named, Result};
 
 #[test]
 fn host_and_device_have_values_of_their_own() -> Result<()> {
@@ -142,6 +142,53 @@ fn every_command_on_symbols_obeys_its_bundle() -> Result<()> {
 }
 
 #[test]
+fn the_address_of_a_symbol_is_that_of_the_value_its_bundle_has() -> Result<()> {
+    static GV: Symbol<[u32; 4], Global> = Symbol::new([1, 2, 3, 4]);
+    static SHARED: DeviceGlobal<[u32; 4]> = DeviceGlobal::zeroed();
+    static SEEN: DeviceGlobal<DevicePtr<[u32; 4]>> = DeviceGlobal::new(DevicePtr::null());
+
+    fn seen_by_kernel(queue: &Queue, bundle: Option<&Bundle>) -> Result<String> {
+        under(queue, bundle)
+            .single_task(SEEN.exclusive(), |seen| *seen = GV.device().device_ptr())?;
+        queue.read(&SEEN).map(|seen| format!("{seen:?}"))
+    }
+
+    let queue = Queue::new()?;
+    let build = || Bundle::of(queue.context()).build();
+    let (first, second) = (build()?, build()?);
+    // SAFETY: the addresses are only compared.
+    let address =
+        |bundle: Option<&Bundle>| unsafe { under(&queue, bundle).address_of(GV.device()) };
+    let bundles = [None, Some(&first), Some(&second)];
+    let mut addresses = Vec::new();
+    for bundle in bundles {
+        match address(bundle) {
+            Ok(address) => {
+                let seen = seen_by_kernel(&queue, bundle)?;
+                assert_eq!(seen, format!("DevicePtr({address:#x})"));
+                addresses.push(address);
+            }
+            // A driver that tells none tells none with a bundle either.
+            Err(error) => assert_eq!(error.kind(), ErrorKind::FeatureNotSupported),
+        }
+    }
+    if let &[shared, first, second] = addresses.as_slice() {
+        assert!(shared != first && first != second && second != shared);
+    } else {
+        assert!(addresses.is_empty(), "some are told and some are not: {addresses:?}");
+    }
+    // A device global has one address with and without.
+    // SAFETY: as above.
+    let plain = |bundle| unsafe { under(&queue, bundle).address_of(&SHARED) }.ok();
+    assert_eq!(plain(None), plain(Some(&first)));
+
+    let elsewhere = Bundle::of(&queue.device().create_context()?).build()?;
+    let error = address(Some(&elsewhere)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    Ok(())
+}
+
+#[test]
 fn snapshots_carry_values_of_symbols_from_one_bundle_to_another() -> Result<()> {
     static LEVEL: Symbol<u64> = Symbol::new(1);
     static HITS: Symbol<[AtomicU32; 2], Global> = Symbol::new([0, 0]);
@@ -199,6 +246,6 @@ fn bundles_of_contexts_of_their_own_have_values_of_their_own_too() -> Result<()>
     }
     assert_eq!(default.copy_from_symbol(&GV)?, 5);
     let refused = under(&default, Some(&bundle)).copy_from_symbol(&GV);
-    assert_eq!(refused.unwrap_err().kind(), crosscut::ErrorKind::Invalid);
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Invalid);
     Ok(())
 }
