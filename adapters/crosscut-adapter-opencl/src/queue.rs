@@ -69,7 +69,7 @@ impl ClQueue {
         };
         check(call, status)?;
         if out_of_order {
-            rest::hold(context.api, raw);
+            rest::hold(context, raw);
         }
         let in_order = (!out_of_order).then(|| NEXT.fetch_add(1, Ordering::Relaxed));
         Ok(Self { context: Arc::clone(context), raw, in_order, profiling: options.profiling })
@@ -370,8 +370,21 @@ impl Queue for ClQueue {
 
     fn wait(&self) -> Result<(), DriverError> {
         let _waiting = exit::wait("clFinish")?;
+        let api = self.context.api;
+        if self.in_order.is_some() {
+            // SAFETY: the queue is alive.
+            return check("clFinish", unsafe { (api.clFinish)(self.raw) });
+        }
+        // A process that ends may release the queue meanwhile: see `rest`.
         // SAFETY: the queue is alive.
-        check("clFinish", unsafe { (self.context.api.clFinish)(self.raw) })
+        check("clRetainCommandQueue", unsafe { (api.clRetainCommandQueue)(self.raw) })?;
+        // SAFETY: the queue has a reference for this.
+        let finished = check("clFinish", unsafe { (api.clFinish)(self.raw) });
+        if let Some(_alive) = exit::driver() {
+            // SAFETY: the reference from above; the queue itself has another.
+            unsafe { (api.clReleaseCommandQueue)(self.raw) };
+        }
+        finished
     }
 
     fn as_variables(&self) -> Option<&dyn VariableQueue> {

@@ -8,13 +8,14 @@
 //!
 //! The same runtime aborts now and then, in a call of a pure virtual function, if the process ends while such
 //! a queue has commands: always if one waits for a host task, and in one of twenty runs with a plain kernel.
-//! It does not if the queue has been released by then. So a process that ends releases them all, and does not
-//! mind a thread of the driver's that hangs.
+//! It does not if the queue has been released by then. So a process that ends releases those of CPUs, and does not
+//! mind a thread of the driver's that hangs. Drivers of other devices may wait there for what has been submitted:
+//! their queues are left to them.
 
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use crosscut_adapter_api::{DriverError, Event};
+use crosscut_adapter_api::{DeviceKind, DriverError, Event};
 
 use crate::context::ContextHandle;
 use crate::exit;
@@ -27,6 +28,8 @@ const REST: Duration = Duration::from_millis(500);
 struct Held {
     api: &'static Api,
     queue: Handle,
+    /// Whether that is to be done when the process ends, too.
+    also_at_exit: bool,
 }
 
 // SAFETY: the raw pointer is a `cl_command_queue`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
@@ -37,9 +40,11 @@ unsafe impl Send for Held {}
 static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 
 /// Holds a queue that was just made, until it is released.
-pub(crate) fn hold(api: &'static Api, queue: Handle) {
+pub(crate) fn hold(context: &ContextHandle, queue: Handle) {
     static FIRST: Once = Once::new();
-    HELD.lock().unwrap_or_else(PoisonError::into_inner).push(Held { api, queue });
+    let also_at_exit = context.info.kind == DeviceKind::Cpu;
+    let held = Held { api: context.api, queue, also_at_exit };
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).push(held);
     FIRST.call_once(|| exit::before_the_driver(release_all));
 }
 
@@ -52,10 +57,12 @@ fn release(queue: Handle) {
     drop(taken);
 }
 
-/// Releases every queue, when the process ends.
+/// Releases what is to be released when the process ends.
 fn release_all() {
     let held = HELD.try_lock().map_or_else(|_| Vec::new(), |mut held| std::mem::take(&mut *held));
-    drop(held);
+    let (releasable, left): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.also_at_exit);
+    std::mem::forget(left);
+    drop(releasable);
 }
 
 impl Drop for Held {

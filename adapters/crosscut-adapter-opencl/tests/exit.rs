@@ -9,9 +9,9 @@
 #[allow(dead_code, reason = "each test file uses what it needs")]
 mod device;
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{
     Adapter, Argument, CodeForm, Context, Device, DriverError, DriverErrorKind, Event, Extent,
@@ -120,6 +120,24 @@ fn child() {
             }
             std::process::exit(CODE);
         }
+        "host memory visited" => {
+            for one in &everything {
+                let kind = MemoryKind::HostVisible;
+                let memory = one.context.allocate(kind, bytes(64), 8).unwrap();
+                if memory.host_address().is_some() {
+                    memory.visit_on_host(&mut |_| std::process::exit(CODE));
+                }
+            }
+            panic!("no device shares memory with the host");
+        }
+        "thread that waits for its queue" => {
+            for mut one in everything {
+                one.spin(4 * LONG).unwrap();
+                std::thread::spawn(move || one.queue.wait());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            std::process::exit(CODE);
+        }
         "thread that waits" => {
             for mut one in everything {
                 one.spin(LONG).unwrap();
@@ -175,9 +193,23 @@ fn child() {
 const ROUNDS: usize = 20;
 
 fn ends_well(case: &str) {
+    ends_within(case, Duration::from_secs(120));
+}
+
+fn ends_within(case: &str, limit: Duration) {
     let program = std::env::current_exe().unwrap();
-    let arguments = ["--exact", "child", "--nocapture"];
-    let output = Command::new(program).args(arguments).env(CASE, case).output().unwrap();
+    let mut command = Command::new(program);
+    command.args(["--exact", "child", "--nocapture"]).env(CASE, case);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > limit {
+            child.kill().unwrap();
+            panic!("`{case}` does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(CODE), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -229,5 +261,12 @@ fn a_process_can_end_with_a_command_behind_a_promise_that_nobody_keeps() {
 #[test]
 fn a_process_can_end_while_threads_wait_and_launch_out_of_order() {
     ends_well("out of order: thread that waits");
+    ends_well("out of order: thread that waits for its queue");
     ends_well("out of order: threads that go on");
+}
+
+#[test]
+fn a_process_that_is_ended_by_whoever_visits_memory_does_not_wait_for_him() {
+    // Half a minute is what the end waits for calls in other threads.
+    ends_within("host memory visited", Duration::from_secs(25));
 }

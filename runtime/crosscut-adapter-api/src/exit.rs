@@ -20,6 +20,8 @@
 //!
 //! Some things a driver wants to be rid of before it is torn down: see [`before_the_driver`].
 
+use std::cell::Cell;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,7 +37,7 @@ const PATIENCE_WITH_WAITS: Duration = Duration::from_secs(2);
 
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// How many threads are inside of calls. Raised before `EXITING` is looked at, looked at after that
+/// How many calls threads are inside of. Raised before `EXITING` is looked at, looked at after that
 /// is set, all in one order: so the handler sees every call that did not see the flag.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
@@ -57,6 +59,9 @@ thread_local! {
     /// Has an address of its own in each thread, for as long as the thread is there: it needs no
     /// destructor.
     static MARK: u8 = const { 0 };
+
+    /// How many of `CALLS` are this thread's.
+    static OWN_CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
 fn this_thread() -> usize {
@@ -72,9 +77,9 @@ extern "C" fn begin_exit() {
     // Before the flag, so that whoever sees that sees this.
     EXITING_THREAD.store(this_thread(), Ordering::SeqCst);
     EXITING.store(true, Ordering::SeqCst);
-    // The clock matters only where somebody ends the process from inside of a call.
-    until_none(&CALLS, PATIENCE);
-    until_none(&WAITS, PATIENCE_WITH_WAITS);
+    // The thread that ends the process may do so from inside of one: a host task that has memory.
+    until(&CALLS, OWN_CALLS.get(), PATIENCE);
+    until(&WAITS, 0, PATIENCE_WITH_WAITS);
     // Only once, though this may be called several times. A lock that is held was held when the
     // process was forked, by a thread that is not here: then there is nothing of ours to do.
     let last = LAST.try_lock().map_or_else(|_| Vec::new(), |mut last| std::mem::take(&mut *last));
@@ -85,9 +90,9 @@ extern "C" fn begin_exit() {
     }
 }
 
-fn until_none(threads: &AtomicUsize, patience: Duration) {
+fn until(count: &AtomicUsize, most: usize, patience: Duration) {
     let started = Instant::now();
-    while threads.load(Ordering::SeqCst) != 0 && started.elapsed() < patience {
+    while count.load(Ordering::SeqCst) > most && started.elapsed() < patience {
         std::thread::yield_now();
     }
 }
@@ -147,11 +152,12 @@ fn is_main_thread() -> bool {
     false
 }
 
-/// Shows that the driver is there, and keeps it there until dropped.
-pub struct Alive(());
+/// Shows that the driver is there, and keeps it there until dropped, by the thread that has it.
+pub struct Alive(PhantomData<*const ()>);
 
 impl Drop for Alive {
     fn drop(&mut self) {
+        OWN_CALLS.set(OWN_CALLS.get() - 1);
         CALLS.fetch_sub(1, Ordering::SeqCst);
     }
 }
@@ -161,7 +167,8 @@ pub fn driver() -> Option<Alive> {
     // Gone already where a thread is ending, which is as good.
     let _ = OF_MAIN_THREAD.try_with(|_| ());
     CALLS.fetch_add(1, Ordering::SeqCst);
-    let alive = Alive(());
+    OWN_CALLS.set(OWN_CALLS.get() + 1);
+    let alive = Alive(PhantomData);
     (!EXITING.load(Ordering::SeqCst)).then_some(alive)
 }
 
@@ -190,6 +197,10 @@ pub fn wait(call: &'static str) -> Result<Waiting, DriverError> {
         return Ok(waiting);
     }
     drop(waiting);
+    if EXITING_THREAD.load(Ordering::SeqCst) != this_thread() {
+        // It does not come back from here, nor to what it is in the middle of.
+        CALLS.fetch_sub(OWN_CALLS.get(), Ordering::SeqCst);
+    }
     while EXITING_THREAD.load(Ordering::SeqCst) != this_thread() {
         std::thread::park();
     }
