@@ -4,8 +4,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crosscut_adapter_api::QueueOptions;
-
 use crate::context::Context;
 use crate::global::Globals;
 use crate::home::Home;
@@ -206,14 +204,9 @@ impl Member {
             return Ok(made);
         }
         let place = context.inner();
-        // Device globals are made with the kernels that reach them, which takes a queue.
-        let queue = place
-            .adapter
-            .create_queue(&QueueOptions::default())
-            .map_err(|error| Error::driver("making a queue", error))?;
         for found in accepted {
             let home = Home::with(context, &made.symbols);
-            let kernel = place.kernels.get_found(home, &*queue, found, values, generation)?;
+            let kernel = place.kernels.get_found(home, found, values, generation)?;
             made.loaded.insert(found.key(), Some(kernel));
         }
         Ok(made)

@@ -236,14 +236,17 @@ impl Queue {
         let Some(length) = std::num::NonZeroUsize::new(pattern.len()) else {
             return Ok(Event::nothing());
         };
-        let first = self.submit(&uses, self.dependencies(after)?, Outcome::Settled, |after| {
-            // SAFETY: the pattern is borrowed until the wait below has ended.
-            unsafe {
-                self.adapter.write(allocation.memory(), offset, pattern.as_ptr(), length, after)
-            }
-        });
-        let mut last = first.map_err(filling)?;
-        self.wait_for_copy(&last).map_err(filling)?;
+        let after = self.dependencies(after)?;
+        let write = |source: *const u8| {
+            let written = self.submit(&uses, after, Outcome::Settled, |after| {
+                // SAFETY: `staged` keeps the source until the command has ended; dropping the allocation
+                // waits for it.
+                unsafe { self.adapter.write(allocation.memory(), offset, source, length, after) }
+            });
+            written.map_err(filling)
+        };
+        // SAFETY: the pattern has as many bytes.
+        let mut last = unsafe { self.staged(pattern.as_ptr(), length, write) }?;
         let mut done = length;
         while let Some(more) = std::num::NonZeroUsize::new(done.get().min(size.get() - done.get()))
         {

@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use crosscut_adapter_api::{self as adapter, MemoryKind};
+use crosscut_adapter_api::{DriverError, MemoryKind};
 use crosscut_image::global_properties;
 
 use crate::Error;
@@ -21,6 +21,7 @@ use crate::context::Context;
 use crate::direct::kind_near_host;
 use crate::home::Home;
 use crate::memory::{Allocation, allocate};
+use crate::record;
 use crate::registry;
 use crate::specialization::Setting;
 
@@ -240,15 +241,13 @@ impl Globals {
     }
 }
 
-/// The instance of `global` at `home`; `queue`, one of the context's, brings the initial bytes.
+/// The instance of `global` at `home`, made with its initial bytes if there is none.
+///
+/// It waits for nobody's commands: who asks may be a host task, or somebody whom one waits for.
 ///
 /// # Errors
 /// There is no memory for it, or the driver refused the copy.
-pub(crate) fn instance(
-    home: Home<'_>,
-    global: GlobalHandle,
-    queue: Option<&dyn adapter::Queue>,
-) -> Result<Instance, Error> {
+pub(crate) fn instance(home: Home<'_>, global: GlobalHandle) -> Result<Instance, Error> {
     let Some(size) = NonZeroUsize::new(global.size) else { return Ok(Instance::Empty) };
     let Some(globals) = home.keeper(&global) else { return Ok(Instance::Static) };
     let context = home.context();
@@ -266,14 +265,9 @@ pub(crate) fn instance(
     } else if context.is_native() {
         native_instance(context, global, size)?
     } else {
-        let Some(queue) = queue else {
-            return Err(Error::invalid(
-                "a device global was asked for without a queue",
-                "report this as a bug of Crosscut",
-            ));
-        };
         let made = allocate(context, kind_near_host(context), size, global.align)?;
-        begin(&made, global, queue, size)?;
+        begin(&made, global, context, size)
+            .map_err(|error| Error::driver("initialising a device global", error))?;
         made
     };
     Ok(Instance::Allocated(Arc::clone(slot.made.get_or_init(|| made))))
@@ -283,22 +277,29 @@ pub(crate) fn instance(
 fn begin(
     made: &Arc<Allocation>,
     global: GlobalHandle,
-    queue: &dyn adapter::Queue,
+    context: &Context,
     size: NonZeroUsize,
-) -> Result<(), Error> {
-    let failed = |error| Error::driver("initialising a device global", error);
-    let memory = made.memory();
-    let event = match global.beginning() {
-        Beginning::Anything => return Ok(()),
+) -> Result<(), DriverError> {
+    let beginning = global.beginning();
+    if matches!(beginning, Beginning::Anything) {
+        return Ok(());
+    }
+    let by_host = made.visit_on_host(&mut |target| {
+        // SAFETY: the new instance has the size, and nobody else knows it.
+        unsafe { store_beginning(global, target.as_ptr(), 0) };
+    })?;
+    if by_host {
+        return Ok(());
+    }
+    match beginning {
         Beginning::Bytes(bytes) if !(size.get() >= WORTH_A_LOOK && is_zero(bytes, size)) => {
-            // SAFETY: the initial bytes are there and never change (see `GlobalHandle::new`), and
-            // the allocation lives on: both until the wait below has returned.
-            unsafe { queue.write(memory, 0, bytes, size, &[]) }
+            let queue = context.inner().records.queue(context)?;
+            // SAFETY: the initial bytes are there and never change (see `GlobalHandle::new`), and `kept` has the
+            // allocation for as long as the copy runs.
+            record::kept(made, queue, unsafe { queue.write(made.memory(), 0, bytes, size, &[]) })
         }
-        // SAFETY: the allocation lives on until the wait below has returned.
-        Beginning::Zeros | Beginning::Bytes(_) => unsafe { queue.fill(memory, 0, &[0], size, &[]) },
-    };
-    event.map_err(failed)?.wait().map_err(failed)
+        _ => record::zero(made, 0, size, context),
+    }
 }
 
 /// Whether all initial bytes of a global, as many as its size, are zero.
@@ -411,7 +412,7 @@ impl NativeScope<'_> {
         }
         // SAFETY: passed on. The width plays no part in finding it.
         let global = unsafe { GlobalHandle::new(address, size, align, 0, properties) };
-        match instance(self.home, global, None).map_err(|error| error.to_string())? {
+        match instance(self.home, global).map_err(|error| error.to_string())? {
             Instance::Static | Instance::Empty => Ok(address),
             Instance::Allocated(allocation) => match allocation.memory().host_address() {
                 Some(host) => Ok(host.as_ptr().cast_const()),

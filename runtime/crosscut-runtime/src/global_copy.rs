@@ -78,7 +78,7 @@ impl Queue {
                     unsafe { self.write_to(&allocation, offset, source, size, after) }
                 };
                 // SAFETY: the caller's promise.
-                unsafe { self.staged(source, size, write) }
+                unsafe { self.staged(source, size, write) }.map(Event::of)
             }
             Reach::Image(variable) => {
                 let after = self.dependencies(after)?;
@@ -106,7 +106,7 @@ impl Queue {
                     moved
                 };
                 // SAFETY: the caller's promise.
-                unsafe { self.staged(source, size, write) }
+                unsafe { self.staged(source, size, write) }.map(Event::of)
             }
         }
     }
@@ -328,7 +328,7 @@ impl Queue {
                 _ => self.image_global(*global).map(Reach::Image),
             };
         }
-        Ok(match global::instance(global.home(context)?, *global, Some(&*self.adapter))? {
+        Ok(match global::instance(global.home(context)?, *global)? {
             Instance::Empty => Reach::Nowhere,
             Instance::Static => Reach::Host(global.address().cast_mut()),
             Instance::Allocated(allocation) => {

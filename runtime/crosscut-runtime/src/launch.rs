@@ -289,7 +289,7 @@ impl Queue {
                 None => bundle.values(),
             },
         };
-        context.inner().kernels.get(context, &*self.adapter, key(), values, captures_size, name)
+        context.inner().kernels.get(context, key(), values, captures_size, name)
     }
 
     /// The memory behind each binding; `None` where it is empty.
@@ -323,7 +323,7 @@ impl Queue {
                     let allocation = Arc::clone(&self.image_global(global)?.staging);
                     return Ok(Some(Place { allocation, offset: 0 }));
                 }
-                match global::instance(home, global, Some(&*self.adapter))? {
+                match global::instance(home, global)? {
                     Instance::Allocated(allocation) => Ok(Some(Place { allocation, offset: 0 })),
                     Instance::Static | Instance::Empty => Ok(None),
                 }

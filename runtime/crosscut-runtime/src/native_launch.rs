@@ -99,7 +99,7 @@ pub(crate) fn native_address(home: Home<'_>, binding: &Binding<'_>) -> Result<*m
     let address = match binding.source {
         Source::Buffer(region) => region.bytes().and_then(|bytes| bytes.host_address()),
         Source::Nothing => None,
-        Source::Global(global) => match global::instance(home, global, None)? {
+        Source::Global(global) => match global::instance(home, global)? {
             Instance::Static => return Ok(global.address().cast_mut()),
             Instance::Allocated(allocation) => {
                 allocation.memory().host_address().map(|address| address.as_ptr())

@@ -165,7 +165,6 @@ impl Kernels {
     pub(crate) fn get(
         &self,
         context: &Context,
-        queue: &dyn adapter::Queue,
         key: u64,
         values: &Specialization,
         captures_size: usize,
@@ -183,19 +182,18 @@ impl Kernels {
         self.forget_unloaded(context, generation);
         let found = registry::find(key, &targets(context))?.ok_or_else(|| missing(name()))?;
         check_captures(&found.image.kernels[found.kernel], captures_size)?;
-        self.get_found(Home::of(context), queue, &found, values, generation)
+        self.get_found(Home::of(context), &found, values, generation)
     }
 
     /// The same for a kernel that was found in the registry of this generation.
     pub(crate) fn get_found(
         &self,
         home: Home<'_>,
-        queue: &dyn adapter::Queue,
         found: &Found,
         values: &Specialization,
         generation: u64,
     ) -> Result<Arc<Loaded>, Error> {
-        let loaded = Arc::new(self.load(home, queue, found, values)?);
+        let loaded = Arc::new(self.load(home, found, values)?);
         if home.has_symbols() && uses_symbols(found) {
             // Bound to the bundle's values of them, it is of use to nobody else.
             return Ok(loaded);
@@ -230,7 +228,6 @@ impl Kernels {
     fn load(
         &self,
         home: Home<'_>,
-        queue: &dyn adapter::Queue,
         found: &Found,
         values: &Specialization,
     ) -> Result<Loaded, Error> {
@@ -262,7 +259,7 @@ impl Kernels {
                 let handle = global_handle(found, index)?;
                 statics.push(handle.address().addr());
                 aligns.insert(index, handle.align());
-                instances.insert(index, global::instance(home, handle, Some(queue))?);
+                instances.insert(index, global::instance(home, handle)?);
             }
         }
         let allocation = |index: &u32| match instances.get(index) {

@@ -25,8 +25,9 @@ const LEAST_STRIDE: usize = 64;
 #[derive(Default)]
 pub(crate) struct Records {
     free: Mutex<Vec<Record>>,
-    /// For looking into records where the host cannot itself. A queue of its own, because whoever asks
-    /// about a command that has completed must not wait for what its queue was given later.
+    /// For looking into records, and for first bytes of memory, where the host cannot do it itself. A queue of
+    /// its own, because that must not wait for what other queues were given: a host task among it may
+    /// wait for the very thread that asks.
     queue: OnceLock<Box<dyn adapter::Queue>>,
 }
 
@@ -85,7 +86,7 @@ impl Records {
 }
 
 pub(crate) fn zero(
-    block: &Allocation,
+    block: &Arc<Allocation>,
     offset: usize,
     size: NonZeroUsize,
     context: &Context,
@@ -98,8 +99,18 @@ pub(crate) fn zero(
         return Ok(());
     }
     let queue = context.inner().records.queue(context)?;
-    // SAFETY: the caller's borrow keeps the block until the wait has returned.
-    unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) }?.wait()
+    // SAFETY: `kept` has the block for as long as the fill runs.
+    kept(block, queue, unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) })
+}
+
+/// Blocks until what was started on `queue` for `block` has ended. Where that cannot be told, the block stays
+/// for ever.
+pub(crate) fn kept(
+    block: &Arc<Allocation>,
+    queue: &dyn adapter::Queue,
+    started: Result<Box<dyn adapter::Event>, DriverError>,
+) -> Result<(), DriverError> {
+    ended(&*started?, queue).inspect_err(|_| std::mem::forget(Arc::clone(block)))
 }
 
 impl Watch {

@@ -1,11 +1,10 @@
-//! Copies to device globals that take their data at the call and return before it has arrived.
+//! Copies that take their data at the call and return before it has arrived.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::Error;
 use crate::command::Command;
-use crate::event::Event;
 use crate::queue::Queue;
 
 /// Copies of more bytes wait until they have been made, rather than have the bytes in the host's memory
@@ -26,18 +25,18 @@ impl Queue {
         source: *const u8,
         size: NonZeroUsize,
         submit: impl FnOnce(*const u8) -> Result<Arc<Command>, Error>,
-    ) -> Result<Event, Error> {
-        let failed = |error| Error::driver("copying to a device global", error);
+    ) -> Result<Arc<Command>, Error> {
+        let failed = |error| Error::driver("copying to a device", error);
         if size.get() > LARGEST {
             let command = submit(source)?;
             self.wait_for_copy(&command).map_err(failed)?;
-            return Ok(Event::of(command));
+            return Ok(command);
         }
         // SAFETY: the caller's promise.
         let bytes: Arc<[u8]> = unsafe { std::slice::from_raw_parts(source, size.get()) }.into();
         let command = submit(bytes.as_ptr())?;
         if matches!(command.event.is_complete(), Ok(true)) {
-            return Ok(Event::of(command));
+            return Ok(command);
         }
         // Whoever drops them last does so after the command has ended: the driver, when it says so, or
         // this function, after waiting where the driver will not say so.
@@ -49,6 +48,6 @@ impl Queue {
                 failed(error)
             })?;
         }
-        Ok(Event::of(command))
+        Ok(command)
     }
 }

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use crosscut_runtime::{Buffer, ErrorKind, Event, Queue};
 
+use super::program::word;
 use super::stage::{copy, fill, get, refused};
+use super::tasks::held;
 use super::{Failure, Outcome, Stage, where_programs_are_built};
 use crate::{Behaviour, ensure};
 
@@ -29,6 +31,14 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     where_programs_are_built(
         "a host task that wants to write what a command behind it on its queue reads is refused",
         own_source,
+    ),
+    where_programs_are_built(
+        "the first write to a global does not wait for a host task before it",
+        first_write,
+    ),
+    where_programs_are_built(
+        "a fill with a pattern that no driver takes does not wait for a host task before it",
+        long_fill,
     ),
 ];
 
@@ -140,4 +150,32 @@ fn own_source(stage: &Stage) -> Outcome {
     let (reads, writes) = told.recv()?;
     reads?;
     refused(writes, ErrorKind::Invalid)
+}
+
+fn first_write(stage: &Stage) -> Outcome {
+    let (queue, global) = (stage.another()?, word()?);
+    let (task, go) = held(&queue)?;
+    let bytes = 5u64.to_ne_bytes();
+    // SAFETY: the word has as many bytes, and any are valid in it.
+    let written = unsafe { queue.copy_to_global(global, 0, bytes.as_ptr(), bytes.len(), &[]) }?;
+    ensure!(!task.is_complete()?, "the write came back after the task");
+    go.send(())?;
+    written.wait()?;
+    let mut found = [0; 8];
+    // SAFETY: as many bytes are writable as the word has.
+    unsafe { stage.queue.copy_from_global(global, 0, found.as_mut_ptr(), 8, &[]) }?;
+    ensure!(found == bytes, "the word is {found:?}");
+    Ok(())
+}
+
+fn long_fill(stage: &Stage) -> Outcome {
+    let (queue, buffer) = (stage.another()?, stage.buffer(1200)?);
+    let (task, go) = held(&queue)?;
+    let pattern: [u8; 12] = std::array::from_fn(|at| at as u8);
+    let filled = fill(&queue, &buffer, &pattern, &[])?;
+    ensure!(!task.is_complete()?, "the fill came back after the task");
+    go.send(())?;
+    filled.wait()?;
+    ensure!(get(&stage.queue, &buffer)? == pattern.repeat(100), "it is filled with something else");
+    Ok(())
 }
