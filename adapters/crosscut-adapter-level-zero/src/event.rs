@@ -167,8 +167,8 @@ impl Event for ZeEvent {
         let status = unsafe { (context.api.zeEventQueryKernelTimestamp)(self.0.raw, &raw mut ran) };
         check(CALL, status)?;
         let submitted = context.clock.nanoseconds(*stamp);
-        let started = context.clock.nanoseconds_after(*stamp, ran.global.kernelStart);
-        let ended = context.clock.nanoseconds_after(*stamp, ran.global.kernelEnd).max(started);
+        let (start, end) = (ran.global.kernelStart, ran.global.kernelEnd);
+        let (started, ended) = context.clock.nanoseconds_after(*stamp, start, end);
         Ok(Some(EventTimes { submitted, started, ended }))
     }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crosscut_adapter_api::{
     Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions,
@@ -201,13 +202,14 @@ impl QueueHandle {
     /// Takes down when the driver gets the command.
     fn stamp(&self, event: &EventHandle) -> Result<(), DriverError> {
         let (context, mut host, mut device) = (&self.context, 0, 0);
+        let at = Instant::now();
         // SAFETY: the device lives for ever, and both times are writable.
         let status = unsafe {
             (context.api.zeDeviceGetGlobalTimestamps)(context.id, &raw mut host, &raw mut device)
         };
         check("zeDeviceGetGlobalTimestamps", status)?;
         // It is the first and only one.
-        let _ = event.stamp.set(context.clock.stamp(device));
+        let _ = event.stamp.set(context.clock.stamp(device, at));
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::num::NonZeroUsize;
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{
     Adapter, CodeForm, Context, DriverErrorKind, Event, Extent, Memory, MemoryKind, Program, Queue,
@@ -184,6 +185,43 @@ fn thousands_of_commands_behind_a_promise_run_in_order_when_it_is_kept() {
     promise.keep(Ok(()));
     queue.wait().unwrap();
     assert_eq!(contents(&*queue, &*memory), 4_999_u64.to_ne_bytes());
+}
+
+#[test]
+fn times_go_on_when_the_counters_of_the_device_begin_again() {
+    let test = "times_go_on_when_the_counters_of_the_device_begin_again";
+    let Some(context) = context(test) else { return };
+    let options = QueueOptions { profiling: true, ..QueueOptions::default() };
+    let queue = context.create_queue(&options).unwrap();
+    let memory = context.allocate(MemoryKind::Device, bytes(64), 8).unwrap();
+    // When it was submitted, by the host's clock at the earliest and at the latest, and by the device's.
+    let submit = || {
+        let before = Instant::now();
+        // SAFETY: the memory lives until the wait.
+        let event = unsafe { queue.fill(&*memory, 0, &[1], bytes(64), &[]) }.unwrap();
+        let after = Instant::now();
+        event.wait().unwrap();
+        let times = event.times().unwrap().unwrap();
+        assert!(times.submitted <= times.started && times.started <= times.ended, "{times:?}");
+        assert!(times.ended - times.submitted <= nanoseconds(before.elapsed()) + TICK, "{times:?}");
+        (before, after, times.submitted)
+    };
+    let (earliest, latest, first) = submit();
+    // The counters of the fake device begin again two seconds after its start.
+    for _ in 0..25 {
+        std::thread::sleep(Duration::from_millis(100));
+        let (before, after, submitted) = submit();
+        let passed = nanoseconds(before - latest) - TICK..=nanoseconds(after - earliest) + TICK;
+        let told = submitted.saturating_sub(first);
+        assert!(passed.contains(&told), "{first} {submitted}: {told} is not in {passed:?}");
+    }
+}
+
+/// Nanoseconds of one tick of the fake device's clock.
+const TICK: u64 = 100;
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap()
 }
 
 #[test]

@@ -17,8 +17,8 @@ const DEVICE: usize = 0x20;
 const TICK: u64 = 100;
 /// How many bits its counter has, and the counts in events.
 const BITS: (u32, u32) = (36, 32);
-/// The first count: those of events begin again a second later.
-const FIRST_COUNT: u64 = (1 << 32) - 10_000_000;
+/// The first count: it and those of events begin again two seconds later.
+const FIRST_COUNT: u64 = (1 << BITS.0) - 20_000_000;
 
 pub(crate) fn is_driver(call: &str, handle: Handle) {
     if handle.addr() != DRIVER {

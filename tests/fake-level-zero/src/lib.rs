@@ -8,7 +8,7 @@
 //!   destroyed while something uses them, copies that leave their allocation, contexts that are
 //!   destroyed before what was made of them. A call that is wrong is named, and ends the process.
 //! - Commands of a list run in the worst order that their events and barriers allow: the newest first.
-//! - Ticks of its clock are long, and its counters begin again a second after the start.
+//! - Ticks of its clock are long, and its counters begin again two seconds after the start.
 //! - It fills with short patterns only, and suggests groups that divide nothing.
 //!
 //! `table` is what the loader asks for; `driver`, `memory`, `event`, `module`, `kernel` and `list` have the
