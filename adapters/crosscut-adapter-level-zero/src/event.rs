@@ -17,6 +17,7 @@ use crate::pool::EventPools;
 use crate::turns;
 use crate::watch::{self, Watched};
 
+const QUERY: &str = "zeEventQueryStatus";
 const SYNCHRONIZE: &str = "zeEventHostSynchronize";
 
 /// An event of the driver's with what we know about its command.
@@ -81,11 +82,25 @@ impl EventHandle {
         }
     }
 
-    /// Whether it is signalled, or the driver does not know any more. The driver is alive.
-    pub(crate) fn is_over(&self) -> bool {
+    /// How the command ended, if it has: it is signalled, or the driver knows of it no more. The driver
+    /// is alive.
+    fn outcome(&self) -> Option<Result<(), DriverError>> {
         // SAFETY: the event is alive.
         let status = unsafe { (self.context.api.zeEventQueryStatus)(self.raw) };
-        status != abi::ZE_RESULT_NOT_READY
+        let outcome = match status {
+            // Without memory to answer, the driver has not said that the command is over.
+            abi::ZE_RESULT_NOT_READY
+            | abi::ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
+            | abi::ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY => return None,
+            status => check(QUERY, status),
+        };
+        // What it failed with before the driver had it comes first.
+        Some(self.failure().map_or(outcome, Err))
+    }
+
+    /// Whether the command has ended, well or not. The driver is alive.
+    pub(crate) fn is_over(&self) -> bool {
+        self.outcome().is_some()
     }
 
     /// Blocks until it is signalled.
@@ -121,8 +136,7 @@ impl ZeEvent {
 
 impl Event for ZeEvent {
     fn state(&self) -> Result<EventState, DriverError> {
-        const CALL: &str = "zeEventQueryStatus";
-        let _alive = exit::enter(CALL)?;
+        let _alive = exit::enter(QUERY)?;
         if let Some(failure) = self.0.failure() {
             return Err(failure);
         }
@@ -132,7 +146,7 @@ impl Event for ZeEvent {
             abi::ZE_RESULT_SUCCESS => self.0.failure().map_or(Ok(EventState::Complete), Err),
             // Whether a command has started is not told.
             abi::ZE_RESULT_NOT_READY => Ok(EventState::Submitted),
-            code => Err(error(CALL, code)),
+            code => Err(error(QUERY, code)),
         }
     }
 
@@ -142,8 +156,8 @@ impl Event for ZeEvent {
     }
 
     fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
-        let alive = exit::enter("zeEventQueryStatus")?;
-        let mut calling = Box::new(Calling { event: Arc::clone(&self.0), call });
+        let alive = exit::enter(QUERY)?;
+        let mut calling = Box::new(Calling { event: Arc::clone(&self.0), outcome: None, call });
         let is_over = calling.is_over();
         drop(alive);
         if is_over {
@@ -151,7 +165,7 @@ impl Event for ZeEvent {
             return Ok(());
         }
         watch::over(calling).map_err(|_| {
-            let mut refusal = error("zeEventQueryStatus", abi::ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
+            let mut refusal = error(QUERY, abi::ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
             refusal.log = Some("the system gives no thread that would call".to_owned());
             refusal
         })
@@ -180,15 +194,20 @@ impl Event for ZeEvent {
 /// Somebody who wants to be called.
 struct Calling {
     event: Arc<EventHandle>,
+    /// How the command ended, once that is known.
+    outcome: Option<Result<(), DriverError>>,
     call: Completed,
 }
 
 impl Watched for Calling {
     fn is_over(&mut self) -> bool {
-        self.event.is_over()
+        self.outcome = self.event.outcome();
+        self.outcome.is_some()
     }
 
     fn end(self: Box<Self>) {
-        (self.call)(self.event.failure().map_or(Ok(()), Err));
+        if let Some(outcome) = self.outcome {
+            (self.call)(outcome);
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::num::NonZeroUsize;
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{
@@ -15,9 +16,16 @@ use crosscut_adapter_api::{
     QueueOptions, QueueOrder, Variable,
 };
 use crosscut_adapter_level_zero::LevelZero;
+use crosscut_adapter_level_zero::abi::{
+    ZE_RESULT_ERROR_DEVICE_LOST, ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+    ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+};
 
 /// What the loader reads, and what makes it take the fake driver.
 const DRIVERS: &str = "ZE_ENABLE_ALT_DRIVERS";
+
+/// How long something may take that takes no time.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs one test once more, in a process whose loader has the fake driver from the start.
 fn again(test: &str) -> Output {
@@ -222,6 +230,81 @@ const TICK: u64 = 100;
 
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap()
+}
+
+/// Has the fake driver answer queries of events with `status`, and tell the truth again for 0.
+fn answer_queries(status: u32) {
+    let driver = std::env::var_os(DRIVERS).unwrap();
+    // SAFETY: the driver is loaded already.
+    let driver = unsafe { libloading::Library::new(driver) }.unwrap();
+    // SAFETY: this is the function's signature.
+    let answer = unsafe { driver.get::<unsafe extern "C" fn(u32)>("crosscut_fake_answer_queries") };
+    // SAFETY: it takes any number.
+    unsafe { answer.unwrap()(status) };
+}
+
+#[test]
+fn who_wants_to_be_called_hears_that_the_device_is_lost() {
+    let test = "who_wants_to_be_called_hears_that_the_device_is_lost";
+    let Some(context) = context(test) else { return };
+    let queue = queue(&*context, QueueOrder::InOrder);
+    let (told, outcomes) = channel();
+    let ask = |event: &dyn Event| {
+        let told = told.clone();
+        event.on_complete(Box::new(move |outcome| told.send(outcome).unwrap())).unwrap();
+    };
+    let heard = || outcomes.recv_timeout(LIMIT).unwrap();
+    let (open, promise) = context.promise().unwrap();
+    let over = queue.barrier(&[]).unwrap();
+    over.wait().unwrap();
+
+    ask(&*open);
+    assert!(outcomes.recv_timeout(Duration::from_millis(20)).is_err());
+    answer_queries(ZE_RESULT_ERROR_DEVICE_LOST);
+    let failure = heard().unwrap_err();
+    assert_eq!((failure.kind, failure.call), (DriverErrorKind::DeviceLost, "zeEventQueryStatus"));
+    ask(&*over);
+    assert_eq!(heard(), Err(failure));
+    answer_queries(0);
+    ask(&*over);
+    assert_eq!(heard(), Ok(()));
+
+    // What a command failed with before the driver had it is still what it failed with.
+    drop(promise);
+    answer_queries(ZE_RESULT_ERROR_DEVICE_LOST);
+    ask(&*open);
+    assert_eq!(heard().unwrap_err().call, "promise");
+    answer_queries(0);
+}
+
+#[test]
+fn a_driver_without_memory_to_answer_is_asked_again() {
+    let test = "a_driver_without_memory_to_answer_is_asked_again";
+    let Some(context) = context(test) else { return };
+    let (told, outcomes) = channel();
+    for status in [ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY] {
+        let (event, promise) = context.promise().unwrap();
+        answer_queries(status);
+        let told = told.clone();
+        event.on_complete(Box::new(move |outcome| told.send(outcome).unwrap())).unwrap();
+        assert!(outcomes.recv_timeout(Duration::from_millis(20)).is_err());
+        promise.keep(Ok(()));
+        assert!(outcomes.recv_timeout(Duration::from_millis(20)).is_err());
+        answer_queries(0);
+        assert_eq!(outcomes.recv_timeout(LIMIT).unwrap(), Ok(()));
+
+        // The driver would say so if an event were used again that a command still knows.
+        let queue = queue(&*context, QueueOrder::OutOfOrder);
+        let memory = context.allocate(MemoryKind::Device, bytes(1 << 26), 8).unwrap();
+        answer_queries(status);
+        for part in 0..4 {
+            let (offset, size) = (part << 24, bytes(1 << 24));
+            // SAFETY: the memory lives until the wait.
+            drop(unsafe { queue.fill(&*memory, offset, &[1], size, &[]) }.unwrap());
+        }
+        queue.wait().unwrap();
+        answer_queries(0);
+    }
 }
 
 #[test]

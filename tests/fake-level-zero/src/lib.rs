@@ -10,6 +10,7 @@
 //! - Commands of a list run in the worst order that their events and barriers allow: the newest first.
 //! - Ticks of its clock are long, and its counters begin again two seconds after the start.
 //! - It fills with short patterns only, and suggests groups that divide nothing.
+//! - It fails to say how far commands are where a test asks it to, by `crosscut_fake_answer_queries`.
 //!
 //! `table` is what the loader asks for; `driver`, `memory`, `event`, `module`, `kernel` and `list` have the
 //! calls; `live` knows which handles there are; `opencl` is what runs below; `spirv` reads what a module
