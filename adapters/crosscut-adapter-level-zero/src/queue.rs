@@ -141,6 +141,8 @@ impl QueueHandle {
             } else {
                 self.append(&mut state, command, &event, after)?;
                 self.note(&mut state, &event);
+                drop(state);
+                event.fate.set(Ok(()));
             }
         } else {
             state.deferred.retain(|event| !event.is_settled());
@@ -171,9 +173,13 @@ impl QueueHandle {
         after: Vec<Arc<EventHandle>>,
     ) -> Result<(), DriverError> {
         let _alive = exit::enter(command.call())?;
-        self.append(&mut self.state(), command, event, after)
+        self.append(&mut self.state(), command, event, after)?;
+        event.fate.set(Ok(()));
+        Ok(())
     }
 
+    /// Hands a command over. The caller settles its event, and not before it has let go of the state:
+    /// commands that waited for it may then go on, on this queue too.
     fn append(
         &self,
         state: &mut State,
@@ -195,7 +201,6 @@ impl QueueHandle {
         }
         let in_flight = InFlight { event: Arc::clone(event), _after: after, _command: command };
         state.in_flight.push_back(in_flight);
-        event.fate.set(Ok(()));
         Ok(())
     }
 

@@ -5,12 +5,16 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 
 type Turn = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// The turns that wait for the one that this thread is in the middle of, if it is.
-    static WAITING: RefCell<Option<VecDeque<Turn>>> = const { RefCell::new(None) };
+    /// The turns that wait for the one that this thread is in the middle of, if it is. What is never
+    /// dropped is there for as long as the thread is, also while its other locals are dropped; outside
+    /// of turns there is nothing in it that could be lost.
+    static WAITING: ManuallyDrop<RefCell<Option<VecDeque<Turn>>>> =
+        const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 /// Leaves the thread as it was, also where a turn panics.
@@ -25,7 +29,7 @@ impl Drop for Over {
 /// Runs `turn` and what comes of it; inside of a turn, after that.
 pub(crate) fn take(turn: impl FnOnce() + 'static) {
     let mut turn: Option<Turn> = Some(Box::new(turn));
-    // A thread that is ending has no such place any more: its turns are calls inside of calls.
+    // Where a system has no such place for a thread that is ending, turns are calls inside of calls.
     let mine = WAITING.try_with(|waiting| match &mut *waiting.borrow_mut() {
         Some(waiting) => {
             waiting.extend(turn.take());

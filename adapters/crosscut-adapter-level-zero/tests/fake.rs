@@ -4,6 +4,7 @@
 
 mod spirv;
 
+use std::cell::RefCell;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::num::NonZeroUsize;
 use std::process::{Command, Output};
@@ -12,8 +13,8 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{
-    Adapter, CodeForm, Context, DriverErrorKind, Event, Extent, Memory, MemoryKind, Program, Queue,
-    QueueOptions, QueueOrder, Variable,
+    Adapter, CodeForm, Context, DriverErrorKind, Event, Extent, Memory, MemoryKind, Program,
+    Promise, Queue, QueueOptions, QueueOrder, Variable,
 };
 use crosscut_adapter_level_zero::LevelZero;
 use crosscut_adapter_level_zero::abi::{
@@ -305,6 +306,49 @@ fn a_driver_without_memory_to_answer_is_asked_again() {
         queue.wait().unwrap();
         answer_queries(0);
     }
+}
+
+thread_local! {
+    /// A promise that its thread keeps when it is ending.
+    static AT_THE_END: Kept = const { Kept(RefCell::new(None)) };
+}
+
+struct Kept(RefCell<Option<Box<dyn Promise>>>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Some(promise) = self.0.take() {
+            promise.keep(Ok(()));
+        }
+    }
+}
+
+#[test]
+fn thousands_of_commands_run_when_a_thread_that_is_ending_keeps_their_promise() {
+    let test = "thousands_of_commands_run_when_a_thread_that_is_ending_keeps_their_promise";
+    let Some(context) = context(test) else { return };
+    let queue = queue(&*context, QueueOrder::InOrder);
+    let memory = context.allocate(MemoryKind::Device, bytes(8), 8).unwrap();
+    let (event, promise) = context.promise().unwrap();
+    queue.barrier(&[&*event]).unwrap();
+    for value in 0..5_000_u64 {
+        // SAFETY: the memory lives until the wait below.
+        drop(unsafe { queue.fill(&*memory, 0, &value.to_ne_bytes(), bytes(8), &[]) }.unwrap());
+    }
+    let last = queue.barrier(&[]).unwrap();
+    let another = context.promise().unwrap().1;
+    let ending = std::thread::spawn(move || {
+        AT_THE_END.with(|kept| kept.0.replace(Some(promise)));
+        // What the adapter keeps for this thread comes later, and so goes earlier.
+        another.keep(Ok(()));
+    });
+    let start = Instant::now();
+    while !last.is_complete().unwrap() {
+        assert!(start.elapsed() < LIMIT, "the commands do not go on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    ending.join().unwrap();
+    assert_eq!(contents(&*queue, &*memory), 4_999_u64.to_ne_bytes());
 }
 
 #[test]
