@@ -68,7 +68,8 @@ pub(crate) fn list() -> Result<Vec<Arc<dyn Device>>, Absence> {
 }
 
 impl ZeDevice {
-    /// Asks the driver about a device; `None` if it does not say what it is, or runs no kernels.
+    /// Asks the driver about a device; `None` if it does not say what it is, or has no
+    /// queues that take both kernels and copies.
     fn ask(api: &'static Api, driver: Handle, id: Handle) -> Option<Self> {
         let properties = query::one(id, api.zeDeviceGetProperties)?;
         let compute = query::one(id, api.zeDeviceGetComputeProperties)?;
@@ -87,9 +88,11 @@ impl ZeDevice {
             return None;
         }
         let groups = query::several(id, api.zeDeviceGetCommandQueueGroupProperties);
-        let (ordinal, group) = (0..).zip(&groups).find(|(_, group)| {
-            group.flags & abi::ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE != 0
-        })?;
+        let kernels_and_copies = abi::ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE
+            | abi::ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+        let (ordinal, group) = (0..)
+            .zip(&groups)
+            .find(|(_, group)| group.flags & kernels_and_copies == kernels_and_copies)?;
         let memory = query::several(id, api.zeDeviceGetMemoryProperties);
 
         let sub_group_sizes = query::sub_group_sizes(&compute);

@@ -191,7 +191,7 @@ pub(crate) extern "C" fn device_get_command_queue_group_properties(
 ) -> Status {
     const CALL: &str = "zeDeviceGetCommandQueueGroupProperties";
     is_device(CALL, handle);
-    // First one for copies alone, which is to be left alone.
+    // First those for copies alone and for kernels alone, which are to be left alone.
     let group = |flags, pattern, queues| {
         let mut told: abi::ze_command_queue_group_properties_t = abi::Typed::new();
         (told.flags, told.numQueues) = (flags, queues);
@@ -199,8 +199,10 @@ pub(crate) extern "C" fn device_get_command_queue_group_properties(
         told
     };
     let copies = abi::ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
-    let kernels = abi::ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | copies;
-    answer_list(CALL, count, places, &[group(copies, 4, 1), group(kernels, list::LONGEST, 4)])
+    let kernels = abi::ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
+    let groups =
+        [group(copies, 4, 1), group(kernels, 0, 1), group(kernels | copies, list::LONGEST, 4)];
+    answer_list(CALL, count, places, &groups)
 }
 
 pub(crate) extern "C" fn device_get_memory_properties(

@@ -250,8 +250,8 @@ pub(crate) extern "C" fn create_immediate(
     const CALL: &str = "zeCommandListCreateImmediate";
     let (context, desc) = (CONTEXTS.get(CALL, handle), description(CALL, desc));
     is_device(CALL, device);
-    if (desc.ordinal, desc.mode) != (1, abi::ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS) {
-        misuse(CALL, "only asynchronous lists of the group for kernels are known");
+    if (desc.ordinal, desc.mode) != (2, abi::ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS) {
+        misuse(CALL, "only asynchronous lists of the group for kernels and copies are known");
     }
     let mut status = 0;
     // SAFETY: context and device are alive and belong together, and the status is writable.
