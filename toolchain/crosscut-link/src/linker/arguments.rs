@@ -26,9 +26,14 @@ impl LinkArguments {
             }
             match without_strip(&word) {
                 None => result.words.push(word),
-                Some(rest) => {
+                Some(None) => {
                     result.strip = true;
-                    result.words.extend(rest);
+                    // It hands one word on, and would take the next one for that.
+                    result.words.pop_if(|last| last == "-Xlinker");
+                }
+                Some(Some(rest)) => {
+                    result.strip = true;
+                    result.words.push(rest);
                 }
             }
         }
@@ -75,6 +80,12 @@ mod tests {
             let arguments = read(&format!("a.o {option} -o app"));
             assert!(arguments.strip, "{option}");
             assert_eq!(arguments.words, ["a.o", "-o", "app"], "{option}");
+        }
+        for option in ["-s", "--strip-all", "-strip-all"] {
+            let arguments = read(&format!("a.o -Xlinker {option} -o app -Xlinker -z"));
+            assert!(arguments.strip, "{option}");
+            assert_eq!(arguments.words, ["a.o", "-o", "app", "-Xlinker", "-z"], "{option}");
+            assert_eq!(arguments.output, Some(PathBuf::from("app")), "{option}");
         }
         let mixed = read("-Wl,-O1,--strip-all,-z,now");
         assert!(mixed.strip);
