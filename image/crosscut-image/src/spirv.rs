@@ -6,7 +6,8 @@
 //! driver's to check.
 //!
 //! - `words`: the header, and one instruction after the other.
-//! - `valid`, `grammar`, `typing`, `rules`: a closer look at modules that did not come from this project's compiler.
+//! - `valid`, `grammar`, `typing`, `rules`, `dominance`: a closer look at modules that did not come from this project's
+//!   compiler; `dominators` serves the last of them.
 //! - `interface`: what its kernels take.
 //! - `annotations`: what is said about variables, for drivers that know it.
 //! - `specialise`: gives specialization constants their values.
@@ -15,6 +16,7 @@
 
 mod annotations;
 mod dominance;
+mod dominators;
 mod grammar;
 mod interface;
 mod rules;

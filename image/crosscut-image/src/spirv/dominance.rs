@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::dominators::visits;
 use super::typing::Types;
 use super::words::Instruction;
 
@@ -122,130 +123,6 @@ impl Function {
             (_, None) => true,
             (None, Some(_)) => false,
             (Some(outer), Some(inner)) => outer.0 <= inner.0 && inner.1 <= outer.1,
-        }
-    }
-}
-
-/// Numbers a walk over the tree of dominators of a graph, which starts at its first node.
-fn visits(next: &[Vec<usize>]) -> Vec<Option<(usize, usize)>> {
-    let order = postorder(next, 0);
-    let mut number = vec![None; next.len()];
-    for (at, &node) in order.iter().enumerate() {
-        number[node] = Some(at);
-    }
-    let mut before = vec![Vec::new(); next.len()];
-    for &node in &order {
-        for &to in &next[node] {
-            before[to].push(node);
-        }
-    }
-    // The nearest dominator of each node that is reached, by its number; of the first, itself.
-    let Some(root) = order.len().checked_sub(1) else { return Vec::new() };
-    let mut nearest = vec![None; order.len()];
-    nearest[root] = Some(root);
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for at in (0..root).rev() {
-            let known = before[order[at]].iter().filter_map(|&node| number[node]);
-            let known = known.filter(|&from| nearest[from].is_some());
-            let common = known.reduce(|one, other| meet(&nearest, one, other));
-            if common.is_some() && nearest[at] != common {
-                (nearest[at], changed) = (common, true);
-            }
-        }
-    }
-    let mut below = vec![Vec::new(); order.len()];
-    for (at, above) in nearest.iter().enumerate() {
-        if let Some(above) = above.filter(|&above| above != at) {
-            below[above].push(at);
-        }
-    }
-    let mut visits = vec![None; next.len()];
-    let (mut clock, mut path) = (0, vec![(root, 0, 0)]);
-    while let Some((at, child, entered)) = path.pop() {
-        clock += 1;
-        let entered = if child == 0 { clock } else { entered };
-        match below[at].get(child) {
-            Some(&inner) => path.extend([(at, child + 1, entered), (inner, 0, 0)]),
-            None => visits[order[at]] = Some((entered, clock)),
-        }
-    }
-    visits
-}
-
-/// The nearest node above both.
-fn meet(nearest: &[Option<usize>], mut one: usize, mut other: usize) -> usize {
-    while one != other {
-        // The first node has the largest number, and every way up ends there.
-        let lower = if one < other { &mut one } else { &mut other };
-        match nearest[*lower] {
-            Some(above) => *lower = above,
-            None => return nearest.len() - 1,
-        }
-    }
-    one
-}
-
-/// The nodes that are reached from `first`, each after those that are reached from it.
-fn postorder(next: &[Vec<usize>], first: usize) -> Vec<usize> {
-    let (mut order, mut seen) = (Vec::new(), vec![false; next.len()]);
-    if next.is_empty() {
-        return order;
-    }
-    seen[first] = true;
-    let mut path = vec![(first, 0)];
-    while let Some((node, child)) = path.pop() {
-        match next[node].get(child) {
-            None => order.push(node),
-            Some(&to) => {
-                path.push((node, child + 1));
-                if !std::mem::replace(&mut seen[to], true) {
-                    path.push((to, 0));
-                }
-            }
-        }
-    }
-    order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::visits;
-
-    /// By definition: without `over`, is `node` still reached?
-    fn dominates(next: &[Vec<usize>], over: usize, node: usize) -> bool {
-        let (mut seen, mut path) = (vec![false; next.len()], vec![0]);
-        while let Some(at) = path.pop() {
-            if at != over && !std::mem::replace(&mut seen[at], true) {
-                path.extend(&next[at]);
-            }
-        }
-        !seen[node]
-    }
-
-    #[test]
-    fn numbers_of_the_walk_say_who_dominates_whom() {
-        let mut random = 1u64;
-        let mut below = |limit: usize| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 33) as usize % limit
-        };
-        for _ in 0..2000 {
-            let nodes = 1 + below(9);
-            let next: Vec<Vec<usize>> =
-                (0..nodes).map(|_| (0..below(3)).map(|_| below(nodes)).collect()).collect();
-            let visits = visits(&next);
-            for node in 0..nodes {
-                let Some(inner) = visits[node] else {
-                    assert!(dominates(&next, nodes, node), "{node} of {next:?} is not reached");
-                    continue;
-                };
-                for (over, outer) in visits.iter().enumerate() {
-                    let told = outer.is_some_and(|outer| outer.0 <= inner.0 && inner.1 <= outer.1);
-                    assert_eq!(told, dominates(&next, over, node), "{over}, {node} of {next:?}");
-                }
-            }
         }
     }
 }
