@@ -13,8 +13,11 @@ pub const UNREGISTER: &str = "__crosscut_unregister";
 /// fills in the offsets.
 pub const HOST_OBJECTS: &str = "__crosscut_host_objects";
 
+/// The symbol of the number that [`Extent::layout`] points at: the link step fills it in.
+pub const LAYOUT: &str = "__crosscut_layout";
+
 /// The version of [`Descriptor`]; another one is refused.
-pub const DESCRIPTOR_VERSION: u64 = 1;
+pub const DESCRIPTOR_VERSION: u64 = 2;
 
 /// A program's images and host objects.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,29 @@ pub struct Descriptor {
     pub objects: *const HostObject,
     /// Its length in elements.
     pub objects_length: u64,
+    /// Where the program lies.
+    pub extent: Extent,
+}
+
+/// The memory that a program is mapped in: which statics go with it when it is unloaded, those that are not
+/// among its host objects included.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Extent {
+    /// Its first byte; null if that is not known.
+    pub start: *const u8,
+    /// Behind its last byte.
+    pub end: *const u8,
+    /// The number of how its statics lie to one another and to the array of host objects. Two programs have
+    /// the same one if the same statics are at the same distances from that array; 0, or null in its place,
+    /// says nothing.
+    pub layout: *const u64,
+}
+
+impl Extent {
+    /// That of a program of which only the host objects are known.
+    pub const UNKNOWN: Self =
+        Self { start: std::ptr::null(), end: std::ptr::null(), layout: std::ptr::null() };
 }
 
 /// A static of the host program and its unique id.

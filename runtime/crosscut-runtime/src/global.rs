@@ -197,7 +197,7 @@ impl Globals {
         let gone = registry::gone_since(since, map.keys().map(|key| key.address));
         map.retain(|key, slot| {
             let Some(id) = gone.get(&key.address) else { return true };
-            if let Some(allocation) = slot.made.get() {
+            if let (Some(id), Some(allocation)) = (id, slot.made.get()) {
                 kept.insert((id.clone(), key.size, key.align), Arc::clone(allocation));
             }
             false

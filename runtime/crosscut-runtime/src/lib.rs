@@ -36,6 +36,7 @@ mod direct;
 mod error;
 mod escaped;
 mod event;
+mod extent;
 mod few;
 mod global;
 mod global_buffer;

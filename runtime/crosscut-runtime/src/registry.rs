@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
+use crosscut_image::registration::{self, DESCRIPTOR_VERSION, Descriptor, HostObject};
 use crosscut_image::{Global, Image, Kernel, Target, decode};
 
+use crate::extent::{self, Extent};
 use crate::{Error, ErrorKind};
 
 /// One registered binary.
@@ -21,6 +22,8 @@ pub(crate) struct Program {
     address: usize,
     /// Which registration it was: another program may later lie at the same address.
     serial: u64,
+    /// Where it lies, if it says.
+    extent: Option<Extent>,
     decoded: OnceLock<Result<Decoded, String>>,
 }
 
@@ -57,7 +60,14 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// The statics of programs that are gone, by address: under which generation they went, and their ids.
 /// Contexts look here before they take an instance at such an address for that of another program.
-static GONE: Mutex<Option<HashMap<usize, (u64, String)>>> = Mutex::new(None);
+static GONE: Mutex<Option<Gone>> = Mutex::new(None);
+
+#[derive(Default)]
+struct Gone {
+    listed: HashMap<usize, (u64, String)>,
+    /// For the statics that no table had.
+    programs: extent::Gone,
+}
 
 /// Takes a program's images and device globals. Called by the program's own constructor.
 ///
@@ -70,9 +80,18 @@ pub unsafe extern "C" fn __crosscut_register(descriptor: *const Descriptor) {
         return;
     }
     static SERIAL: AtomicU64 = AtomicU64::new(0);
-    // SAFETY: not null, aligned, and by the caller's promise a descriptor.
-    let contents = unsafe { descriptor.read() };
+    // SAFETY: not null, aligned, and by the caller's promise a descriptor, which begins with its version.
+    let version = unsafe { descriptor.cast::<u64>().read() };
+    let contents = if version == DESCRIPTOR_VERSION {
+        // SAFETY: as above; of this version it has this length.
+        unsafe { descriptor.read() }
+    } else {
+        without_contents(version)
+    };
+    // SAFETY: of this version or without contents, and as its program made it.
+    let extent = unsafe { Extent::of(&contents) };
     let program = Arc::new(Program {
+        extent,
         descriptor: contents,
         address: descriptor.addr(),
         serial: SERIAL.fetch_add(1, Ordering::Relaxed),
@@ -82,6 +101,14 @@ pub unsafe extern "C" fn __crosscut_register(descriptor: *const Descriptor) {
     programs.push(program);
     // Under the lock, like every change of it: generations count changes of the list.
     GENERATION.fetch_add(1, Ordering::Release);
+}
+
+/// What stands for a descriptor of another version, which may be shorter.
+fn without_contents(version: u64) -> Descriptor {
+    let extent = registration::Extent::UNKNOWN;
+    let (images, objects) = (std::ptr::null(), std::ptr::null());
+    // Some bytes, so that the program is not taken for one without images.
+    Descriptor { version, images, images_length: 1, objects, objects_length: 0, extent }
 }
 
 /// Forgets what was registered with this descriptor. Called when the binary is unloaded: nobody reads
@@ -101,7 +128,10 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
         let statics = table.and_then(|table| statics(table).ok()).unwrap_or_default();
         let mut gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = gone.get_or_insert_default();
-        gone.extend(statics.into_iter().map(|(id, address)| (address, (next, id))));
+        gone.listed.extend(statics.into_iter().map(|(id, address)| (address, (next, id))));
+        if let Some(extent) = &program.extent {
+            gone.programs.add(next, extent.clone());
+        }
     }
     let going = programs.extract_if(.., |program| program.address == address).collect::<Vec<_>>();
     GENERATION.fetch_add(1, Ordering::Release);
@@ -113,16 +143,22 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
     }
 }
 
-/// Those of the statics at these addresses that went after generation `since`, with their ids. Costs
-/// as much as there are addresses, however many statics ever went.
+/// Those of the statics at these addresses that went after generation `since`, with their ids; without one if
+/// nobody can tell which they were. Costs as much as there are addresses, however many statics ever went.
 pub(crate) fn gone_since(
     since: u64,
     addresses: impl Iterator<Item = usize>,
-) -> HashMap<usize, String> {
+) -> HashMap<usize, Option<String>> {
     let gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(gone) = gone.as_ref() else { return HashMap::new() };
-    let went = |address| gone.get(&address).filter(|(when, _)| *when > since);
-    addresses.filter_map(|address| Some((address, went(address)?.1.clone()))).collect()
+    let went = |address| {
+        let listed = gone.listed.get(&address).filter(|(when, _)| *when > since);
+        match listed {
+            Some((_, id)) => Some(Some(id.clone())),
+            None => gone.programs.after(since, address).map(|program| program.id_of(address)),
+        }
+    };
+    addresses.filter_map(|address| Some((address, went(address)?))).collect()
 }
 
 /// Another program's global of the same id that is not the same global: another size, alignment or
@@ -141,9 +177,14 @@ pub(crate) fn contradiction(program: u64, global: &Global) -> Option<Global> {
 
 /// The id of the static at this address, if a registered program has one there.
 pub(crate) fn id_of(address: usize) -> Option<String> {
-    programs()
-        .iter()
-        .find_map(|program| program.decoded().ok()?.ids.get(&address).map(|(id, _)| id.clone()))
+    let programs = programs();
+    let listed = |program: &Arc<Program>| {
+        program.decoded().ok()?.ids.get(&address).map(|(id, _)| id.clone())
+    };
+    programs.iter().find_map(listed).or_else(|| {
+        let extents = programs.iter().filter_map(|program| program.extent.as_ref());
+        extents.filter(|extent| extent.contains(address)).find_map(|extent| extent.id_of(address))
+    })
 }
 
 /// Grows with every registration and unregistration.
@@ -277,7 +318,7 @@ impl Program {
     }
 
     fn decode(&self) -> Result<Decoded, String> {
-        let Descriptor { version, images, images_length, objects, objects_length } =
+        let Descriptor { version, images, images_length, objects, objects_length, .. } =
             self.descriptor;
         if version != DESCRIPTOR_VERSION {
             return Err(format!(
@@ -372,6 +413,7 @@ mod tests {
             images_length: 4,
             objects: std::ptr::null(),
             objects_length: 0,
+            extent: registration::Extent::UNKNOWN,
         };
         let ours = |program: &Arc<Program>| program.address == (&raw const descriptor).addr();
         // SAFETY: a descriptor, which is there until it is unregistered.

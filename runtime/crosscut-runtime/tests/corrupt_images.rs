@@ -3,7 +3,7 @@
 mod program;
 
 use crosscut_adapter_mock::Mock;
-use crosscut_image::registration::Descriptor;
+use crosscut_image::registration::{Descriptor, Extent};
 use crosscut_runtime::{__crosscut_register, __crosscut_unregister, ErrorKind};
 use program::{device, kernel, launch, queue, register, register_bytes, register_payload};
 
@@ -35,6 +35,7 @@ fn damaged_bytes_are_told_at_the_first_launch_and_hurt_no_other_program() {
         images_length: 5,
         objects: std::ptr::null(),
         objects_length: 0,
+        extent: Extent::UNKNOWN,
     }));
     // SAFETY: the arrays are null, which is looked at before they are.
     unsafe { __crosscut_register(later) };

@@ -4,8 +4,9 @@ mod program;
 
 use crosscut_adapter_mock::{Call, Mock};
 use crosscut_image::Parameter::Global;
-use crosscut_image::registration::Descriptor;
-use crosscut_runtime::{__crosscut_register, __crosscut_unregister};
+use crosscut_image::global_properties;
+use crosscut_image::registration::{Descriptor, Extent};
+use crosscut_runtime::{__crosscut_register, __crosscut_unregister, GlobalHandle, Queue};
 use program::{descriptor, device, image, kernel, launch, queue, read_global, set_word, word};
 
 #[test]
@@ -66,6 +67,80 @@ fn a_program_loaded_where_another_was_has_globals_of_its_own() {
     unsafe { __crosscut_register(place) };
     assert_eq!(read_global(&queue, global).unwrap(), 10, "the last value of that address");
     __crosscut_unregister(place);
+}
+
+/// A program with a global that its table does not have.
+struct Unlisted {
+    place: *mut Descriptor,
+    global: GlobalHandle,
+    /// Where it is.
+    start: *const u8,
+}
+
+impl Unlisted {
+    fn new() -> Self {
+        let (place, _) = descriptor(image(vec![], program::spirv()), 10);
+        let statics = &*Box::leak(Box::new([20u64; 2]));
+        let address = statics.as_ptr().cast::<u8>();
+        address.expose_provenance();
+        // SAFETY: storage and initial bytes lie there, leaked, aligned to 8.
+        let global = unsafe { GlobalHandle::new(address, 8, 8, 0, global_properties::DEFAULT) };
+        Self { place, global, start: address }
+    }
+
+    /// Runs `with` while the program is loaded, with this number as its layout's.
+    fn loaded(&self, layout: u64, with: impl FnOnce()) {
+        let start = self.start;
+        let layout = Box::leak(Box::new(layout));
+        // SAFETY: leaked, and nobody reads it while no program is registered with it.
+        let descriptor = unsafe { &mut *self.place };
+        descriptor.extent = Extent { start, end: start.wrapping_add(16), layout };
+        // SAFETY: a descriptor of leaked data.
+        unsafe { __crosscut_register(self.place) };
+        with();
+        __crosscut_unregister(self.place);
+    }
+}
+
+fn write(queue: &Queue, global: GlobalHandle, value: u64) {
+    // SAFETY: the global has the 8 bytes of a `u64`.
+    unsafe { queue.copy_to_global(global, 0, (&raw const value).cast(), 8, &[]) }.unwrap();
+}
+
+#[test]
+fn a_global_that_no_kernel_names_goes_with_its_program_and_comes_back_with_the_same_layout() {
+    let queue = queue(&device(&Mock::new()));
+    let other_context = program::queue(&device(&Mock::new()));
+    let program = Unlisted::new();
+    let read = || read_global(&queue, program.global).unwrap();
+    program.loaded(7, || {
+        assert_eq!(read(), 20);
+        write(&queue, program.global, 55);
+        write(&other_context, program.global, 66);
+    });
+    program.loaded(8, || assert_eq!(read(), 20, "another program is there now"));
+    program.loaded(7, || assert_eq!(read(), 55, "it is the same static again"));
+    program.loaded(8, || {
+        assert_eq!(read(), 20);
+        write(&queue, program.global, 77);
+    });
+    program.loaded(7, || assert_eq!(read(), 55));
+    program.loaded(8, || assert_eq!(read(), 77));
+    // Who comes late to see that programs went finds what belonged to the first of them.
+    program.loaded(7, || assert_eq!(read_global(&other_context, program.global).unwrap(), 66));
+}
+
+#[test]
+fn a_global_of_an_unknown_layout_is_forgotten_with_its_program() {
+    let queue = queue(&device(&Mock::new()));
+    let program = Unlisted::new();
+    let read = || read_global(&queue, program.global).unwrap();
+    for _ in 0..2 {
+        program.loaded(0, || {
+            assert_eq!(read(), 20, "nobody can tell that it is the same");
+            write(&queue, program.global, 55);
+        });
+    }
 }
 
 #[test]

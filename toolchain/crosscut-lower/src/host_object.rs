@@ -4,12 +4,18 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use crosscut_image::registration::{DESCRIPTOR_VERSION, HOST_OBJECTS, REGISTER, UNREGISTER};
+use crosscut_image::registration::{
+    DESCRIPTOR_VERSION, HOST_OBJECTS, LAYOUT, REGISTER, UNREGISTER,
+};
 use crosscut_image::{Image, encode};
 
 use crate::LowerError;
 use crate::job::Job;
 use crate::llvm::{Llvm, Module, TargetMachine};
+
+/// The first byte of a program, and the one behind its last, as linkers call them.
+const START: &str = "__ehdr_start";
+const END: &str = "_end";
 
 /// Writes the object for `images` and returns its path.
 pub(crate) fn write(
@@ -27,8 +33,9 @@ pub(crate) fn write(
     Ok(path)
 }
 
-/// The object as text. The table's offsets are zero until the link step knows them; it is writable
-/// data so that they stay bytes of the file, whatever the linker does with relocations.
+/// The object as text. The table's offsets and the number of the layout are zero until the link step knows
+/// them; they are writable data so that they stay bytes of the file, whatever the linker does with relocations,
+/// and in a section that is in the file although they are zero, or no bytes at all.
 fn text(images: &[u8], host_symbols: &[String]) -> String {
     let mut text = String::new();
     let _ = writeln!(
@@ -54,14 +61,23 @@ fn text(images: &[u8], host_symbols: &[String]) -> String {
         .collect();
     let _ = writeln!(
         text,
-        "@{HOST_OBJECTS} = hidden global [{} x {{ i64, ptr, i64 }}] [{}], align 8",
+        "@{HOST_OBJECTS} = hidden global [{} x {{ i64, ptr, i64 }}] [{}], section \".data\", align 8",
         objects.len(),
         objects.join(", ")
     );
+    // Linkers define where a program begins and ends; hidden, because it is this one that is meant, and
+    // not the one that loads it.
+    for (symbol, kind) in [
+        (START, "external hidden constant i8"),
+        (END, "external hidden global i8"),
+        (LAYOUT, "hidden global i64 0, section \".data\", align 8"),
+    ] {
+        let _ = writeln!(text, "@{symbol} = {kind}");
+    }
     let _ = writeln!(
         text,
-        "@descriptor = internal constant {{ i64, ptr, i64, ptr, i64 }} {{ i64 {DESCRIPTOR_VERSION}, \
-         ptr @images, i64 {}, ptr @{HOST_OBJECTS}, i64 {} }}, align 8",
+        "@descriptor = internal constant {{ i64, ptr, i64, ptr, i64, ptr, ptr, ptr }} {{ i64 {DESCRIPTOR_VERSION}, \
+         ptr @images, i64 {}, ptr @{HOST_OBJECTS}, i64 {}, ptr @{START}, ptr @{END}, ptr @{LAYOUT} }}, align 8",
         images.len(),
         host_symbols.len()
     );
@@ -111,6 +127,8 @@ mod tests {
         assert!(text.contains(
             "@__crosscut_host_objects = hidden global [1 x { i64, ptr, i64 }] [{ i64, ptr, i64 } { i64 0, ptr @id.0, i64 3 }]"
         ));
+        assert!(text.contains("@__crosscut_layout = hidden global i64 0"));
+        assert!(text.contains("ptr @__ehdr_start, ptr @_end, ptr @__crosscut_layout }"));
         assert!(text.contains("call void @__crosscut_register(ptr @descriptor)"));
         assert!(text.contains("call void @__crosscut_unregister(ptr @descriptor)"));
     }

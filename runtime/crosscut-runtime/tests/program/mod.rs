@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crosscut_adapter_mock::{Launch, Mock};
-use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
+use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, Extent, HostObject};
 use crosscut_image::{
     Global, Image, Kernel, PanicSite, Parameter, Target, encode, global_properties,
 };
@@ -128,6 +128,7 @@ fn leak(
         images_length: images.len() as u64,
         objects: (&raw const *table).cast(),
         objects_length: 2,
+        extent: Extent::UNKNOWN,
     }));
     // SAFETY: storage and initial bytes, 8 each, aligned to 8.
     (descriptor, unsafe { GlobalHandle::new(address, 8, 8, 0, properties) })

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, HostObject};
+use crosscut_image::registration::{DESCRIPTOR_VERSION, Descriptor, Extent, HostObject};
 use crosscut_image::{Global, Image, Kernel, Parameter, Target, encode, global_properties};
 use crosscut_runtime::{
     __crosscut_register, Access, Binding, Bundle, Error, Event, GlobalHandle, KernelDefinition,
@@ -156,6 +156,7 @@ fn register() -> Result<Program, String> {
         images_length: images.len() as u64,
         objects: start.cast(),
         objects_length: 2,
+        extent: Extent::UNKNOWN,
     }));
     // SAFETY: everything was leaked: it is there and stays so.
     unsafe { __crosscut_register(descriptor) };

@@ -17,6 +17,8 @@ static mut __crosscut_host_objects: [HostObject; 4] = [
     HostObject { offset: -1, id: b"d".as_ptr(), id_length: 1 },
 ];
 #[unsafe(no_mangle)]
+static mut __crosscut_layout: u64 = 1;
+#[unsafe(no_mangle)]
 static mut FIRST: [u64; 4] = [7; 4];
 #[unsafe(no_mangle)]
 static mut SECOND: [u64; 400] = [0; 400];
@@ -29,12 +31,17 @@ fn main() {
         assert_eq!(base.wrapping_offset(offset as isize), expected, "{index}");
     }
     assert_eq!(unsafe { (&raw const (*array)[3].offset).read_volatile() }, 0);
+    assert!(unsafe { (&raw const __crosscut_layout).read_volatile() } > 1);
 }
 "#;
 
 fn compile(folder: &Path, options: &[&str]) -> PathBuf {
+    compile_text(folder, PROGRAM, options)
+}
+
+fn compile_text(folder: &Path, program: &str, options: &[&str]) -> PathBuf {
     let source = folder.join("program.rs");
-    fs::write(&source, PROGRAM).unwrap();
+    fs::write(&source, program).unwrap();
     let output = folder.join("program");
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     let status = Command::new(rustc)
@@ -68,7 +75,7 @@ fn offsets_lead_to_the_statics_wherever_the_program_is_loaded() {
 fn a_stripped_program_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(folder.path(), &["-C", "strip=symbols"]);
-    assert!(matches!(run(&program, &symbols()), Err(PatchError::NoArray)));
+    assert!(matches!(run(&program, &symbols()), Err(PatchError::Missing(HOST_OBJECTS))));
 }
 
 #[test]
@@ -87,7 +94,27 @@ fn what_is_not_a_program_is_refused() {
     assert!(matches!(run(&file, &symbols()), Err(PatchError::Format(_))));
 }
 
+/// The number of the layout that a program has once it is complete.
+fn layout_of(program: &str) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let output = compile_text(folder.path(), program, &["-C", "opt-level=0"]);
+    let bytes = fs::read(output).unwrap();
+    let patches = patches(&bytes, &symbols()).unwrap();
+    u64::from_le_bytes(patches.last().unwrap().1)
+}
+
 #[test]
-fn without_host_objects_nothing_is_read() {
-    run(Path::new("does not exist"), &[]).unwrap();
+fn the_number_of_a_layout_is_that_of_the_statics_and_not_of_the_code() {
+    let number = layout_of(PROGRAM);
+    assert_ne!(number, 0);
+    let other_code = PROGRAM.replace("fn main() {", "fn main() { println!(\"hello\");");
+    assert_eq!(layout_of(&other_code), number);
+    let other_name = PROGRAM.replace("FIRST", "FRONT");
+    let first_kept = other_name.replace(
+        "static mut FRONT: [u64; 4]",
+        "static mut FRONT: [u64; 4] = [7; 4];\n#[unsafe(no_mangle)]\nstatic mut FIRST: [u64; 4]",
+    );
+    for other in [other_name, first_kept, PROGRAM.replace("400", "500")] {
+        assert_ne!(layout_of(&other), number);
+    }
 }
