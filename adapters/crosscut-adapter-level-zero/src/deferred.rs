@@ -7,10 +7,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crosscut_adapter_api::turns;
+
 use crate::command::Command;
 use crate::event::EventHandle;
 use crate::queue::QueueHandle;
-use crate::turns;
 
 /// A command with all that it takes to hand it over.
 pub(crate) struct Deferred {

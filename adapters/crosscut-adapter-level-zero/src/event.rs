@@ -7,15 +7,16 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use crosscut_adapter_api::{Completed, DriverError, Event, EventState, EventTimes, Latch, exit};
+use crosscut_adapter_api::watch::{self, Watched};
+use crosscut_adapter_api::{
+    Completed, DriverError, Event, EventState, EventTimes, Latch, exit, turns,
+};
 
 use crate::abi::{self, Handle, ze_kernel_timestamp_result_t};
 use crate::clock::Stamp;
 use crate::context::ContextHandle;
 use crate::error::{check, error};
 use crate::pool::EventPools;
-use crate::turns;
-use crate::watch::{self, Watched};
 
 const QUERY: &str = "zeEventQueryStatus";
 const SYNCHRONIZE: &str = "zeEventHostSynchronize";

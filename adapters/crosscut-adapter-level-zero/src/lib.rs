@@ -3,8 +3,7 @@
 //! One file per idea, named as in the other adapters: `sys` (the loader's entry points), `error`,
 //! `device`, `query`, `context`, `memory`, `program`, `binaries`, `variable`, `queue`, `event`; and of its
 //! own: `abi`, the vendor's types, `pool`, which makes events in dozens, `command`, what a queue hands
-//! over, `deferred`, what it does not hand over yet, `promise`, `turns`, which lets many commands go one
-//! after the other, `watch`, the thread that looks after what nobody waits for, and `clock`.
+//! over, `deferred`, what it does not hand over yet, `promise`, and `clock`.
 //!
 //! How Level Zero meets the contract of `crosscut-adapter-api`:
 //! - The loader is loaded, and `zeInit` called, at the first [`Adapter::devices`]; it stays loaded.
@@ -36,9 +35,7 @@ mod promise;
 mod query;
 mod queue;
 mod sys;
-mod turns;
 mod variable;
-mod watch;
 
 use std::sync::Arc;
 

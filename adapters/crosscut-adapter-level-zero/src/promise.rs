@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crosscut_adapter_api::{DriverError, Promise, Promised, exit, promise_dropped};
+use crosscut_adapter_api::{DriverError, Promise, Promised, exit, promise_dropped, turns};
 
 use crate::context::ContextHandle;
 use crate::event::{EventHandle, ZeEvent};
-use crate::turns;
 
 /// The other end of an event that no command signals. Commands that wait for it are not the driver's
 /// until it is kept: they could not be called back.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crosscut_adapter_api::watch::{self, Watched};
 use crosscut_adapter_api::{
     Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions,
     QueueOrder, VariableQueue, exit,
@@ -22,7 +23,6 @@ use crate::deferred::Deferred;
 use crate::error::check;
 use crate::event::{EventHandle, ZeEvent};
 use crate::memory::ZeMemory;
-use crate::watch::{self, Watched};
 
 /// A command list and what is on it.
 pub(crate) struct QueueHandle {

@@ -20,6 +20,8 @@ pub enum Backend {
     OpenCl,
     /// Level Zero.
     LevelZero,
+    /// CUDA.
+    Cuda,
     /// The test device.
     Mock,
 }
@@ -32,6 +34,7 @@ impl Backend {
             Self::Host => "host",
             Self::OpenCl => "opencl",
             Self::LevelZero => "level_zero",
+            Self::Cuda => "cuda",
             Self::Mock => "mock",
         }
     }
@@ -68,6 +71,7 @@ impl CodeForm {
         match self {
             Self::Native => "native",
             Self::Spirv64 => "spirv64",
+            Self::Ptx => "ptx",
         }
     }
 }
@@ -104,6 +108,8 @@ pub enum CodeForm {
     Native,
     /// SPIR-V for OpenCL, 64-bit addresses.
     Spirv64,
+    /// PTX, 64-bit addresses.
+    Ptx,
 }
 
 /// The largest launches that a device takes.

@@ -25,7 +25,9 @@ mod joinable;
 mod latch;
 mod native;
 mod partition;
+pub mod turns;
 mod variable;
+pub mod watch;
 
 use std::any::Any;
 use std::num::NonZeroUsize;

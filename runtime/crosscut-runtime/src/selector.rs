@@ -67,7 +67,7 @@ const BACKENDS: &[(&str, BackendPattern)] = &[
     ("opencl", BackendPattern::One(Backend::OpenCl)),
     ("mock", BackendPattern::One(Backend::Mock)),
     ("level_zero", BackendPattern::One(Backend::LevelZero)),
-    ("cuda", BackendPattern::NotHere("cuda")),
+    ("cuda", BackendPattern::One(Backend::Cuda)),
     ("hip", BackendPattern::NotHere("hip")),
 ];
 

@@ -35,6 +35,16 @@ pub(crate) const RUNS_KERNELS: Condition = Condition {
     holds: |device| !device.info().code_forms.is_empty(),
 };
 /// Programs are built for it.
+pub(crate) const TAKES_PROGRAMS: Condition = Condition {
+    otherwise: "it takes no code that is built",
+    holds: |device| takes(device, CodeForm::Spirv64) || takes(device, CodeForm::Ptx),
+};
+/// The runtime has code for it: images, or native functions.
+pub(crate) const RUNS_IMAGES: Condition = Condition {
+    otherwise: "images have no code of its form",
+    holds: |device| takes(device, CodeForm::Spirv64) || takes(device, CodeForm::Native),
+};
+/// Programs of images are built for it.
 pub(crate) const TAKES_SPIRV: Condition =
     Condition { otherwise: "it takes no SPIR-V", holds: |device| takes(device, CodeForm::Spirv64) };
 /// Functions of the host run on it.
@@ -51,6 +61,16 @@ pub(crate) const HAS_UNIFIED_MEMORY: Condition = Condition {
 pub(crate) const HAS_DEVICE_MEMORY: Condition = Condition {
     otherwise: "it has no device memory with addresses",
     holds: |device| has(device, Feature::UsmDevice),
+};
+/// Kernels of images share addresses with the host.
+pub(crate) const IMAGES_SHARE_MEMORY: Condition = Condition {
+    otherwise: "images have no code of its form, or no memory that they share with the host",
+    holds: |device| (RUNS_IMAGES.holds)(device) && (HAS_UNIFIED_MEMORY.holds)(device),
+};
+/// Kernels of images use device memory by its address.
+pub(crate) const IMAGES_USE_DEVICE_MEMORY: Condition = Condition {
+    otherwise: "images have no code of its form, or no device memory with addresses",
+    holds: |device| (RUNS_IMAGES.holds)(device) && (HAS_DEVICE_MEMORY.holds)(device),
 };
 /// It can be cut.
 pub(crate) const CAN_BE_CUT: Condition = Condition {

@@ -4,12 +4,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crosscut_adapter_api::{
-    Backend, CodeForm, Context, Device, DeviceInfo, Event, Extent, Feature, Kernel, Memory,
-    MemoryKind, NativeEntry, NativeLaunch, Partition, Program, Queue, QueueOptions, QueueOrder,
-    Slot,
+    Backend, CodeForm, Context, Device, DeviceInfo, DriverError, Event, Extent, Feature, Kernel,
+    Memory, MemoryKind, NativeEntry, NativeLaunch, Partition, Program, Queue, QueueOptions,
+    QueueOrder, Slot,
 };
 
-use crate::kernel::{Work, kernels};
+use crate::kernel::{Work, code};
 use crate::{Stage, ensure, native};
 
 /// The device that behaviours are held against.
@@ -89,7 +89,16 @@ impl TestDevice {
     /// # Errors
     /// The driver's refusal.
     pub fn bench(&self) -> Result<Bench, String> {
-        Bench::new(self.context()?, QueueOrder::InOrder)
+        self.bench_on(self.context()?, QueueOrder::InOrder)
+    }
+
+    /// A new queue on `context`, which is one of this device.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn bench_on(&self, context: Arc<dyn Context>, order: QueueOrder) -> Result<Bench, String> {
+        let form = self.info().code_forms.first().copied().unwrap_or(CodeForm::Native);
+        Bench::made(context, form, &QueueOptions { order, ..QueueOptions::default() })
     }
 }
 
@@ -103,7 +112,7 @@ pub(crate) fn length(bytes: usize) -> Result<NonZeroUsize, String> {
     NonZeroUsize::new(bytes).ok_or_else(|| "a behaviour asked for no bytes".to_owned())
 }
 
-/// A kernel of [`kernels`], by its name.
+/// A kernel of [`code`], by its name.
 #[derive(Clone)]
 pub struct TestKernel {
     name: &'static str,
@@ -126,20 +135,18 @@ pub struct Bench {
     pub context: Arc<dyn Context>,
     /// The queue.
     pub queue: Arc<dyn Queue>,
+    /// The form of code that the device takes.
+    form: CodeForm,
 }
 
 impl Bench {
-    /// A new queue on `context`.
-    ///
-    /// # Errors
-    /// The driver's refusal.
-    pub fn new(context: Arc<dyn Context>, order: QueueOrder) -> Result<Self, String> {
-        Self::made(context, &QueueOptions { order, ..QueueOptions::default() })
-    }
-
-    fn made(context: Arc<dyn Context>, options: &QueueOptions) -> Result<Self, String> {
+    fn made(
+        context: Arc<dyn Context>,
+        form: CodeForm,
+        options: &QueueOptions,
+    ) -> Result<Self, String> {
         let queue = context.create_queue(options).map_err(text)?;
-        Ok(Self { context, queue: Arc::from(queue) })
+        Ok(Self { context, queue: Arc::from(queue), form })
     }
 
     /// Another queue on the same context, with these options.
@@ -147,7 +154,7 @@ impl Bench {
     /// # Errors
     /// The driver's refusal.
     pub fn with(&self, options: QueueOptions) -> Result<Self, String> {
-        Self::made(Arc::clone(&self.context), &options)
+        Self::made(Arc::clone(&self.context), self.form, &options)
     }
 
     /// Another queue on the same context.
@@ -155,7 +162,7 @@ impl Bench {
     /// # Errors
     /// The driver's refusal.
     pub fn another(&self, order: QueueOrder) -> Result<Self, String> {
-        Self::new(Arc::clone(&self.context), order)
+        self.with(QueueOptions { order, ..QueueOptions::default() })
     }
 
     /// Memory on the device, aligned to 64 bytes.
@@ -184,7 +191,7 @@ impl Bench {
         Ok(memory)
     }
 
-    /// A kernel of [`kernels`].
+    /// A kernel of [`code`].
     ///
     /// # Errors
     /// The driver's refusal.
@@ -193,11 +200,34 @@ impl Bench {
             let entry = native::entry(name).ok_or("a behaviour asks for another kernel")?;
             return Ok(TestKernel { name, code: Code::Native(entry) });
         }
-        let program = self.context.build(CodeForm::Spirv64, kernels()?).map_err(text)?;
-        self.kernel_of(&*program, name)
+        self.kernel_of(&*self.program()?, name)
     }
 
-    /// A kernel of a program that was built from [`kernels`].
+    /// A program with the kernels of [`code`].
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn program(&self) -> Result<Box<dyn Program>, String> {
+        self.build(self.code()?).map_err(text)
+    }
+
+    /// A program of code in the form that the device takes.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub fn build(&self, code: &[u8]) -> Result<Box<dyn Program>, DriverError> {
+        self.context.build(self.form, code)
+    }
+
+    /// The code of [`program`](Self::program).
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn code(&self) -> Result<&'static [u8], String> {
+        code(self.form)
+    }
+
+    /// A kernel of a program that was built from [`code`].
     ///
     /// # Errors
     /// The driver's refusal.

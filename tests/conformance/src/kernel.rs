@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 
-use crosscut_adapter_api::{Argument, Extent, Memory};
+use crosscut_adapter_api::{Argument, CodeForm, Extent, Memory};
 
 /// The bytes of a 32-bit word.
 const WORD: NonZeroUsize = NonZeroUsize::new(4).unwrap();
@@ -199,6 +199,18 @@ pub fn kernels() -> Result<&'static [u8], String> {
     static KERNELS: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
     let text = include_str!("../kernels/kernels.spvasm");
     KERNELS.get_or_init(|| assemble(text)).as_deref().map_err(Clone::clone)
+}
+
+/// The kernels in a form of code that programs are built of.
+///
+/// # Errors
+/// Says why there are none of that form.
+pub fn code(form: CodeForm) -> Result<&'static [u8], String> {
+    match form {
+        CodeForm::Spirv64 => kernels(),
+        CodeForm::Ptx => Ok(include_bytes!("../kernels/kernels.ptx")),
+        other => Err(format!("there are no kernels as {}", other.name())),
+    }
 }
 
 /// Assembles the text of a SPIR-V module.

@@ -21,7 +21,7 @@ mod verdict;
 
 pub use condition::{Applies, Condition};
 pub use device::{Bench, Pending, TestDevice, TestKernel};
-pub use kernel::{Place, Work, assemble, kernels};
+pub use kernel::{Place, Work, assemble, code, kernels};
 pub use model::{Failure, Stage};
 pub use verdict::{ExpectedFailure, Report, run};
 

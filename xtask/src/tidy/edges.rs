@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("crosscut", &["crosscut-adapters", "crosscut-derive", "crosscut-device", "crosscut-runtime"]),
     ("crosscut-adapter-api", &[]),
+    ("crosscut-adapter-cuda", &["crosscut-adapter-api"]),
     ("crosscut-adapter-host", &["crosscut-adapter-api"]),
     ("crosscut-adapter-level-zero", &["crosscut-adapter-api"]),
     ("crosscut-adapter-mock", &["crosscut-adapter-api"]),
@@ -39,6 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("crosscut-end-to-end", &[]),
     ("crosscut-examples", &["crosscut"]),
     // A driver that stands in for a real one has the types of its interface from the adapter.
+    ("crosscut-fake-cuda", &["crosscut-adapter-cuda"]),
     ("crosscut-fake-level-zero", &["crosscut-adapter-level-zero"]),
     ("crosscut-image", &[]),
     ("crosscut-language", &["crosscut"]),

@@ -43,7 +43,7 @@ fn event_of_dropped_queue(device: &TestDevice) -> Result<(), String> {
 fn queue_outlives_context(device: &TestDevice) -> Result<(), String> {
     let bench = device.bench()?;
     let memory = bench.memory(64)?;
-    let Bench { context, queue } = bench;
+    let Bench { context, queue, .. } = bench;
     drop(context);
     let size = memory.size();
     // SAFETY: the memory outlives the wait.

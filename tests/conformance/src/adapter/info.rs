@@ -2,8 +2,8 @@
 
 use crosscut_adapter_api::{CodeForm, Feature, MemoryKind, QueueOrder};
 
-use super::{everywhere, where_programs_are_built};
-use crate::device::{Bench, text};
+use super::{everywhere, only_where};
+use crate::condition::TAKES_SPIRV;
 use crate::{Behaviour, TestDevice, ensure};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
@@ -20,7 +20,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("what reaches all devices reaches the device, atomics and fences alike", scopes),
     everywhere("atomics that can be sequentially consistent can acquire and release", orders),
     everywhere("sub-devices are counted where the device can be cut", partitions),
-    where_programs_are_built("a device that takes SPIR-V has 64-bit addresses", wide),
+    only_where(&TAKES_SPIRV, "a device that takes SPIR-V has 64-bit addresses", wide),
 ];
 
 fn is_named(device: &TestDevice) -> Result<(), String> {
@@ -98,7 +98,7 @@ fn host_addresses(device: &TestDevice) -> Result<(), String> {
 
 fn out_of_order(device: &TestDevice) -> Result<(), String> {
     if device.info().features.has(Feature::OutOfOrderQueue) {
-        Bench::new(device.context()?, QueueOrder::OutOfOrder).map_err(text)?;
+        device.bench_on(device.context()?, QueueOrder::OutOfOrder)?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ mod threads;
 mod together;
 mod unified;
 
-use crate::condition::{RUNS_KERNELS, TAKES_SPIRV};
+use crate::condition::{RUNS_KERNELS, TAKES_PROGRAMS};
 use crate::{Applies, Behaviour, Check, Condition};
 
 /// The behaviours, by file.
@@ -65,12 +65,12 @@ const fn where_kernels_run(
     only_where(&RUNS_KERNELS, name, run)
 }
 
-/// A behaviour of devices that take SPIR-V.
+/// A behaviour of devices that programs are built for.
 const fn where_programs_are_built(
     name: &'static str,
     run: fn(&crate::TestDevice) -> Result<(), String>,
 ) -> Behaviour {
-    only_where(&TAKES_SPIRV, name, run)
+    only_where(&TAKES_PROGRAMS, name, run)
 }
 
 /// Bytes that differ from their neighbours, to see that none went elsewhere.

@@ -1,10 +1,10 @@
 //! Programs: built, found again as bytes, side by side.
 
-use crosscut_adapter_api::{CodeForm, Program};
+use crosscut_adapter_api::Program;
 
 use super::where_programs_are_built;
 use crate::device::{extent, text};
-use crate::{Behaviour, Bench, Place, TestDevice, Work, ensure, kernels};
+use crate::{Behaviour, Bench, Place, TestDevice, Work, ensure};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
     where_programs_are_built(
@@ -37,15 +37,11 @@ fn works(bench: &Bench, program: &dyn Program, value: u64) -> Result<(), String>
     Ok(())
 }
 
-fn build(bench: &Bench) -> Result<Box<dyn Program>, String> {
-    bench.context.build(CodeForm::Spirv64, kernels()?).map_err(text)
-}
-
 fn built_many_times(device: &TestDevice) -> Result<(), String> {
     let bench = device.bench()?;
     let mut programs = Vec::new();
     for value in 0..4 {
-        programs.push(build(&bench)?);
+        programs.push(bench.program()?);
         works(&bench, &*programs[0], value)?;
     }
     while let Some(program) = programs.pop() {
@@ -56,7 +52,7 @@ fn built_many_times(device: &TestDevice) -> Result<(), String> {
 
 fn found_twice(device: &TestDevice) -> Result<(), String> {
     let bench = device.bench()?;
-    let program = build(&bench)?;
+    let program = bench.program()?;
     // The second place is one that an argument may point at.
     let second = bench.context.argument_alignment().max(8);
     let memory = bench.memory(second + 8)?;
@@ -79,7 +75,7 @@ fn found_twice(device: &TestDevice) -> Result<(), String> {
 /// The bytes of a program; `None` where the driver gives none.
 fn bytes(bench: &Bench) -> Result<Option<Vec<u8>>, String> {
     let Some(caching) = bench.context.as_caching() else { return Ok(None) };
-    let program = build(bench)?;
+    let program = bench.program()?;
     let bytes = caching.binary(&*program).map_err(text)?;
     Ok((!bytes.is_empty()).then_some(bytes))
 }
@@ -111,14 +107,14 @@ fn no_program(device: &TestDevice) -> Result<(), String> {
             ensure!(caching.build_binary(bytes).is_err(), "{bytes:?} were a program");
         }
     }
-    works(&bench, &*build(&bench)?, 40)
+    works(&bench, &*bench.program()?, 40)
 }
 
 fn same_identity(device: &TestDevice) -> Result<(), String> {
     let identity = |bench: &Bench| bench.context.as_caching().map(|it| it.build_identity());
     let (one, other) = (device.bench()?, device.bench()?);
     let first = identity(&one);
-    works(&one, &*build(&one)?, 50)?;
+    works(&one, &*one.program()?, 50)?;
     ensure!(first == identity(&one) && first == identity(&other), "it changed");
     Ok(())
 }

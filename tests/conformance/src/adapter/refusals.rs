@@ -1,10 +1,10 @@
 //! What is refused, and what must still work after that.
 
-use crosscut_adapter_api::{CodeForm, DriverErrorKind, MemoryKind};
+use crosscut_adapter_api::{DriverErrorKind, MemoryKind};
 
 use super::{everywhere, where_programs_are_built};
 use crate::device::{length, text};
-use crate::{Behaviour, TestDevice, Work, ensure, kernels};
+use crate::{Behaviour, TestDevice, Work, ensure};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("too much memory is out of memory, and less is granted after", too_much_memory),
@@ -13,10 +13,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
         "a missing kernel is a build error, and others are found after",
         no_kernel,
     ),
-    where_programs_are_built(
-        "what is not SPIR-V is a build error, and SPIR-V builds after",
-        not_spirv,
-    ),
+    where_programs_are_built("what is no code is a build error, and code builds after", no_code),
 ];
 
 fn too_much_memory(device: &TestDevice) -> Result<(), String> {
@@ -46,7 +43,7 @@ fn queue_survives_refusal(device: &TestDevice) -> Result<(), String> {
 
 fn no_kernel(device: &TestDevice) -> Result<(), String> {
     let bench = device.bench()?;
-    let program = bench.context.build(CodeForm::Spirv64, kernels()?).map_err(text)?;
+    let program = bench.program()?;
     for name in ["no such kernel", "", "copy\0", "Copy"] {
         let Err(error) = program.kernel(name) else {
             return Err(format!("there is a kernel {name:?}"));
@@ -57,11 +54,11 @@ fn no_kernel(device: &TestDevice) -> Result<(), String> {
     bench.launch(&[1], &Work::Nothing)
 }
 
-fn not_spirv(device: &TestDevice) -> Result<(), String> {
+fn no_code(device: &TestDevice) -> Result<(), String> {
     let bench = device.bench()?;
-    let mut broken = kernels()?.to_vec();
+    let mut broken = bench.code()?.to_vec();
     broken[..4].fill(0);
-    let Err(error) = bench.context.build(CodeForm::Spirv64, &broken) else {
+    let Err(error) = bench.build(&broken) else {
         return Err("it was built".to_owned());
     };
     ensure!(error.kind == DriverErrorKind::Build, "{:?}", error.kind);

@@ -1,12 +1,12 @@
 //! Devices that are opened together: a whole and its parts.
 
 use crosscut_adapter_api::QueueOrder::{InOrder, OutOfOrder};
-use crosscut_adapter_api::{CodeForm, Feature, MemoryKind};
+use crosscut_adapter_api::{Feature, MemoryKind};
 
 use super::{only_where, pattern};
 use crate::condition::{CAN_BE_OPENED_TOGETHER, PROGRAMS_OF_SEVERAL};
 use crate::device::{extent, text};
-use crate::{Behaviour, Bench, Place, TestDevice, Work, ensure, kernels};
+use crate::{Behaviour, Bench, Place, TestDevice, Work, ensure};
 
 const fn together(name: &'static str, run: fn(&TestDevice) -> Result<(), String>) -> Behaviour {
     only_where(&CAN_BE_OPENED_TOGETHER, name, run)
@@ -31,7 +31,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
 /// A queue in order on the whole and on each of its parts, opened together.
 fn benches(device: &TestDevice) -> Result<Vec<Bench>, String> {
     let contexts = device.opened_with_parts()?.into_iter();
-    contexts.map(|context| Bench::new(context, InOrder)).collect()
+    contexts.map(|context| device.bench_on(context, InOrder)).collect()
 }
 
 fn one_each(device: &TestDevice) -> Result<(), String> {
@@ -158,7 +158,7 @@ fn last_one(device: &TestDevice) -> Result<(), String> {
 fn programs(device: &TestDevice) -> Result<(), String> {
     let benches = benches(device)?;
     for bench in &benches {
-        let built = bench.context.build(CodeForm::Spirv64, kernels()?).map_err(text)?;
+        let built = bench.program()?;
         let mut programs = Vec::new();
         if let Some(caching) = bench.context.as_caching() {
             let bytes = caching.binary(&*built).map_err(text)?;

@@ -24,7 +24,7 @@ mod unified;
 
 pub use stage::{Failure, Stage};
 
-use crate::condition::{RUNS_KERNELS, TAKES_SPIRV};
+use crate::condition::{RUNS_IMAGES, TAKES_SPIRV};
 use crate::{Applies, Behaviour, Check, Condition};
 
 /// The behaviours, by file.
@@ -64,7 +64,7 @@ const fn only_where(
 
 /// A behaviour of devices that run kernels.
 const fn where_kernels_run(name: &'static str, run: fn(&Stage) -> Outcome) -> Behaviour {
-    only_where(&RUNS_KERNELS, name, run)
+    only_where(&RUNS_IMAGES, name, run)
 }
 
 /// A behaviour of devices that programs are built for.

@@ -6,7 +6,9 @@ use super::program::{Run, SPIN, STORE};
 use super::stage::{copy, fill, get, put, refused};
 use super::{Failure, Outcome, Stage, everywhere, only_where};
 use crate::adapter::pattern;
-use crate::condition::{HAS_DEVICE_MEMORY, HAS_UNIFIED_MEMORY};
+use crate::condition::{
+    HAS_DEVICE_MEMORY, HAS_UNIFIED_MEMORY, IMAGES_SHARE_MEMORY, IMAGES_USE_DEVICE_MEMORY,
+};
 use crate::{Behaviour, ensure};
 
 pub(super) const BEHAVIOURS: &[Behaviour] = &[
@@ -18,7 +20,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     only_where(&HAS_UNIFIED_MEMORY, "the host reaches host and shared memory", reached),
     only_where(&HAS_UNIFIED_MEMORY, "unified memory without bytes has no address", empty),
     only_where(&HAS_UNIFIED_MEMORY, "unified memory is aligned as it was asked for", aligned),
-    only_where(&HAS_UNIFIED_MEMORY, "the host waits to read until a kernel has written", waits),
+    only_where(&IMAGES_SHARE_MEMORY, "the host waits to read until a kernel has written", waits),
     only_where(
         &HAS_UNIFIED_MEMORY,
         "the host waits to write until a kernel has read",
@@ -28,7 +30,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     only_where(&HAS_DEVICE_MEMORY, "a pointer into unified memory tells its allocation", pointers),
     only_where(&HAS_DEVICE_MEMORY, "a pointer tells nothing once its memory is gone", gone),
     only_where(&HAS_DEVICE_MEMORY, "a pointer belongs to one context", one_context),
-    only_where(&HAS_DEVICE_MEMORY, "kernels use device memory like buffers", kernels),
+    only_where(&IMAGES_USE_DEVICE_MEMORY, "kernels use device memory like buffers", kernels),
 ];
 
 const KINDS: [(UsmKind, Feature); 3] = [

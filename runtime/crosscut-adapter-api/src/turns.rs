@@ -27,7 +27,7 @@ impl Drop for Over {
 }
 
 /// Runs `turn` and what comes of it; inside of a turn, after that.
-pub(crate) fn take(turn: impl FnOnce() + 'static) {
+pub fn take(turn: impl FnOnce() + 'static) {
     let mut turn: Option<Turn> = Some(Box::new(turn));
     // Where a system has no such place for a thread that is ending, turns are calls inside of calls.
     let mine = WAITING.try_with(|waiting| match &mut *waiting.borrow_mut() {

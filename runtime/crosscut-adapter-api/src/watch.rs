@@ -1,19 +1,20 @@
 //! The thread that looks after what nobody waits for.
 //!
-//! Level Zero calls nobody back. Who wants to be called when a command has ended, and what may be
-//! released only then, is looked after here, in one thread that there is from the first such wish on.
+//! Some drivers call nobody back, or only where nothing may be asked of them. Who wants to be called when
+//! a command has ended, and what may be released only then, is looked after here, in one thread that there
+//! is from the first such wish on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crosscut_adapter_api::exit;
+use crate::exit;
 
 /// How long to leave things alone before looking again, at first and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
 
 /// Something to look after.
-pub(crate) trait Watched: Send {
+pub trait Watched: Send {
     /// Whether it is over. It is then not looked at again. The driver is alive.
     fn is_over(&mut self) -> bool;
 
@@ -31,11 +32,14 @@ struct Watcher {
 static WATCHER: Mutex<Watcher> = Mutex::new(Watcher { watched: Vec::new(), started: false });
 static CHANGED: Condvar = Condvar::new();
 
-/// Looks after `watched` until that is over. Without a thread it is given back.
-pub(crate) fn over(watched: Box<dyn Watched>) -> Result<(), Box<dyn Watched>> {
+/// Looks after `watched` until that is over.
+///
+/// # Errors
+/// The system gives no thread: `watched` is given back.
+pub fn over(watched: Box<dyn Watched>) -> Result<(), Box<dyn Watched>> {
     let mut watcher = WATCHER.lock().unwrap_or_else(PoisonError::into_inner);
     if !watcher.started {
-        let thread = std::thread::Builder::new().name("level-zero".to_owned());
+        let thread = std::thread::Builder::new().name("crosscut-watch".to_owned());
         if thread.spawn(watch).is_err() {
             return Err(watched);
         }
