@@ -5,16 +5,37 @@
 
 mod process;
 
+use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{
     Adapter, Argument, CodeForm, Context, DeviceKind, DriverErrorKind, Event, Extent, Memory,
-    MemoryKind, Program, Queue, QueueOptions, QueueOrder, Variable,
+    MemoryKind, Program, Promise, Queue, QueueOptions, QueueOrder, Variable,
 };
 use crosscut_adapter_cuda::Cuda;
 
 const PTX: &[u8] = include_bytes!("counter.ptx");
+
+/// How long something may take that takes no time.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Keeps a promise when its thread ends.
+struct KeptAtTheEnd(RefCell<Option<Box<dyn Promise>>>);
+
+impl Drop for KeptAtTheEnd {
+    fn drop(&mut self) {
+        if let Some(promise) = self.0.take() {
+            promise.keep(Ok(()));
+        }
+    }
+}
+
+thread_local! {
+    static AT_THE_END: KeptAtTheEnd = const { KeptAtTheEnd(RefCell::new(None)) };
+}
 
 /// A context of the first fake device, in a process of its own; `None` in the process that made that one.
 fn context(test: &str) -> Option<Arc<dyn Context>> {
@@ -241,6 +262,74 @@ fn thousands_of_commands_behind_a_promise_run_in_order_when_it_is_kept() {
     promise.keep(Ok(()));
     queue.wait().unwrap();
     assert_eq!(contents(&*queue, &*memory), 4_999_u64.to_ne_bytes());
+}
+
+#[test]
+fn thousands_of_commands_run_when_a_thread_that_is_ending_keeps_their_promise() {
+    let test = "thousands_of_commands_run_when_a_thread_that_is_ending_keeps_their_promise";
+    let Some(context) = context(test) else { return };
+    let queue = queue(&*context, QueueOrder::InOrder);
+    let memory = context.allocate(MemoryKind::Device, bytes(8), 8).unwrap();
+    let (event, promise) = context.promise().unwrap();
+    queue.barrier(&[&*event]).unwrap();
+    for value in 0..5_000_u64 {
+        // SAFETY: the memory lives until the wait below.
+        drop(unsafe { queue.fill(&*memory, 0, &value.to_ne_bytes(), bytes(8), &[]) }.unwrap());
+    }
+    let last = queue.barrier(&[]).unwrap();
+    let another = context.promise().unwrap().1;
+    let ending = std::thread::spawn(move || {
+        AT_THE_END.with(|kept| kept.0.replace(Some(promise)));
+        // What the adapter keeps for this thread comes later, and so goes earlier.
+        another.keep(Ok(()));
+    });
+    let start = Instant::now();
+    while !last.is_complete().unwrap() {
+        assert!(start.elapsed() < LIMIT, "the commands do not go on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    ending.join().unwrap();
+    assert_eq!(contents(&*queue, &*memory), 4_999_u64.to_ne_bytes());
+}
+
+#[test]
+fn who_wants_to_be_called_hears_that_the_device_is_lost() {
+    let test = "who_wants_to_be_called_hears_that_the_device_is_lost";
+    let Some(context) = context(test) else { return };
+    let program = context.build(CodeForm::Ptx, PTX).unwrap();
+    let queue = queue(&*context, QueueOrder::InOrder);
+    let kernel = program.kernel("store").unwrap();
+    let (event, promise) = context.promise().unwrap();
+    let (address, (tell, told)) = (8_u64.to_ne_bytes(), channel());
+    let arguments = [Argument::Value(&address)];
+    // SAFETY: the fake device looks at the address before it uses it.
+    let launched = unsafe { queue.launch(&*kernel, one_item(), &arguments, &[&*event]) }.unwrap();
+    launched.on_complete(Box::new(move |outcome| tell.send(outcome).unwrap())).unwrap();
+    assert!(told.try_recv().is_err(), "it has not run yet");
+    promise.keep(Ok(()));
+    let refusal = told.recv_timeout(LIMIT).unwrap().unwrap_err();
+    assert_eq!((refusal.kind, refusal.code), (DriverErrorKind::DeviceLost, 700));
+    assert!(launched.wait().is_err() && launched.state().is_err());
+}
+
+#[test]
+fn a_process_that_ends_while_a_kernel_runs_ends_well() {
+    let test = "a_process_that_ends_while_a_kernel_runs_ends_well";
+    if !process::is_child() {
+        let output = process::again(test);
+        assert!(output.status.success(), "{output:?}");
+        return;
+    }
+    let context = context(test).unwrap();
+    let program = context.build(CodeForm::Ptx, PTX).unwrap();
+    let queue = queue(&*context, QueueOrder::InOrder);
+    let (kernel, times) = (program.kernel("spin").unwrap(), (1_u64 << 32).to_ne_bytes());
+    let arguments = [Argument::Value(&times)];
+    // SAFETY: this is the kernel's parameter, and the variable lives as long as the process.
+    let event = unsafe { queue.launch(&*kernel, one_item(), &arguments, &[]) }.unwrap();
+    event.on_complete(Box::new(|_| std::process::abort())).unwrap();
+    std::mem::forget((context, program, queue, kernel, event));
+    std::process::exit(0);
 }
 
 #[test]

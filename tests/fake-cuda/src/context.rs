@@ -1,6 +1,7 @@
 //! Primary contexts, and which one is current on a thread.
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use crosscut_adapter_cuda::abi::{self, DeviceNumber, Handle, Status};
@@ -18,7 +19,9 @@ static PRIMARY: [Primary; DEVICES] = [const { Primary::new() }; DEVICES];
 const FIRST: usize = 0xC0_0000;
 
 thread_local! {
-    static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// Never dropped: threads that are ending make calls, too.
+    static STACK: ManuallyDrop<RefCell<Vec<usize>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 struct Primary {
@@ -61,7 +64,7 @@ impl Here {
 
 /// The context that a call is made in, which is of use.
 pub(crate) fn here(call: &str) -> Result<Here, Status> {
-    let top = STACK.with_borrow(|stack| stack.last().copied());
+    let top = STACK.with(|stack| stack.borrow().last().copied());
     let Some(context) = top else { misuse(call, "no context is current on this thread") };
     let here = Here { context };
     here.intact()?;
@@ -108,12 +111,12 @@ pub(crate) fn push(call: &str, context: Handle) -> Answer {
     if PRIMARY.get(at).is_none_or(|primary| primary.retained.load(Ordering::SeqCst) == 0) {
         misuse(call, &format!("{context:?} is no context, or is gone"));
     }
-    STACK.with_borrow_mut(|stack| stack.push(context.addr()));
+    STACK.with(|stack| stack.borrow_mut().push(context.addr()));
     Ok(())
 }
 
 pub(crate) fn pop(call: &str, place: *mut Handle) -> Answer {
-    match STACK.with_borrow_mut(Vec::pop) {
+    match STACK.with(|stack| stack.borrow_mut().pop()) {
         Some(context) => answer(call, place, std::ptr::without_provenance_mut(context)),
         None => misuse(call, "no context is current on this thread"),
     }
@@ -121,6 +124,6 @@ pub(crate) fn pop(call: &str, place: *mut Handle) -> Answer {
 
 /// The context that is current, if one is: what tests ask about.
 pub(crate) fn get(call: &str, place: *mut Handle) -> Answer {
-    let top = STACK.with_borrow(|stack| stack.last().copied());
+    let top = STACK.with(|stack| stack.borrow().last().copied());
     answer(call, place, std::ptr::without_provenance_mut(top.unwrap_or(0)))
 }
