@@ -1,5 +1,7 @@
 //! How one crate was compiled: enough to compile it again, later, for a device.
 
+mod error;
+
 use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::ffi::OsString;
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::paths::CratePaths;
 use crate::variables;
+
+pub use error::SecondPassError;
 
 /// Changes with [`Record`] and with what the second pass makes: what was left by a version of the
 /// command with another form is not used.
@@ -40,27 +44,6 @@ pub struct Record {
     pub target: Option<String>,
     /// Whether rustc merges the crates of a program before the linker sees them.
     pub merges_crates: bool,
-}
-
-/// The second pass did not work.
-#[derive(Debug, thiserror::Error)]
-pub enum SecondPassError {
-    /// rustc could not be run, or its output not be written.
-    #[error("cannot compile `{crate_name}` for a device: {error}")]
-    Run {
-        /// The crate.
-        crate_name: String,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// rustc refused.
-    #[error("rustc cannot compile `{crate_name}` for a device\n{messages}")]
-    Refused {
-        /// The crate.
-        crate_name: String,
-        /// What rustc said.
-        messages: String,
-    },
 }
 
 impl Record {
@@ -105,8 +88,9 @@ impl Record {
     }
 
     fn compile_in(&self, folder: &Path) -> Result<(), SecondPassError> {
-        let failed = |error| SecondPassError::Run { crate_name: self.crate_name.clone(), error };
-        fs::create_dir_all(folder).map_err(failed)?;
+        let crate_name = || self.crate_name.clone();
+        let files = |error| SecondPassError::Files { crate_name: crate_name(), error };
+        fs::create_dir_all(folder).map_err(files)?;
         let fresh = folder.join("bitcode");
         let mut emit = OsString::from("llvm-bc=");
         emit.push(&fresh);
@@ -120,14 +104,15 @@ impl Record {
             }
         }
         command.envs(&self.variables).stdin(Stdio::null());
-        let output = command.output().map_err(failed)?;
+        let output = command.output().map_err(|error| SecondPassError::Start {
+            crate_name: crate_name(),
+            rustc: self.rustc.clone(),
+            error,
+        })?;
         if output.status.success() {
-            return fs::rename(fresh, &self.bitcode).map_err(failed);
+            return fs::rename(fresh, &self.bitcode).map_err(files);
         }
-        Err(SecondPassError::Refused {
-            crate_name: self.crate_name.clone(),
-            messages: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        Err(SecondPassError::refused(crate_name(), &output))
     }
 }
 

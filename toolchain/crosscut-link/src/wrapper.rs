@@ -111,10 +111,9 @@ impl Compilation {
         if !status.success() {
             return Ok(exec::exit_code(status));
         }
-        self.record.compile().map_err(|error| Failure {
-            message: error.to_string(),
-            help: "report this with the source: rustc took it for the host".into(),
-        })?;
+        self.record
+            .compile()
+            .map_err(|error| Failure { message: error.to_string(), help: error.help() })?;
         Ok(ExitCode::SUCCESS)
     }
 

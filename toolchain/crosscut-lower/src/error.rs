@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::ending;
 use crate::llvm::{LlvmError, LoadError};
-
-/// What the user can do about files that cannot be read or written.
-pub(crate) const FILES_HELP: &str = "check the permissions and the space of the target directory";
 
 /// Why a lowering did not come to a result. Problems in the user's program are not among them: see
 /// [`Diagnostic`](crate::job::Diagnostic).
@@ -56,6 +54,8 @@ pub enum LowerError {
         how: String,
         /// What it wrote last.
         output: String,
+        /// Whether the system is to blame, mostly for want of memory.
+        lacked_memory: bool,
     },
     /// A pass left a module that LLVM's verifier does not take.
     #[error("pass `{pass}` broke the module: {reason}")]
@@ -82,10 +82,13 @@ pub enum LowerError {
     /// LLVM's word about something we asked of it.
     #[error("LLVM: {0}")]
     Llvm(String),
-    /// The child did not start, or its answer cannot be read.
+    /// The system did not start a child, or a copy of one.
+    #[error("cannot start a process for LLVM: {0}")]
+    Start(std::io::Error),
+    /// The child's answer, or its job, makes no sense.
     #[error("the lowering process gave no answer: {0}")]
     Process(String),
-    /// The child's own error, as it put it.
+    /// An error that says itself what to do: mostly the child's own, as it put it.
     #[error("{message}")]
     Child {
         /// What went wrong.
@@ -108,7 +111,12 @@ impl LowerError {
         match self {
             Self::Load(error) => error.help(),
             Self::Child { help, .. } => help.clone(),
-            Self::Read { .. } | Self::Write { .. } => FILES_HELP.into(),
+            Self::Read { .. } | Self::Write { .. } => ending::FILES_HELP.into(),
+            Self::Start(error) => ending::start_help(
+                error,
+                "build again; if that does not help, install `cargo-crosscut` again",
+            ),
+            Self::Crash { lacked_memory: true, .. } => ending::MEMORY_HELP.into(),
             Self::Bitcode { .. } => {
                 "run `cargo crosscut clean` and build again; the compiler and LLVM must be of one major \
                  version"

@@ -14,6 +14,7 @@
 
 mod check;
 mod dump;
+pub mod ending;
 mod error;
 mod host_object;
 mod ir;

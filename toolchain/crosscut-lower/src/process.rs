@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 use serde::{Deserialize, Serialize};
 
 use crate::dump::PROGRESS_FILE;
-use crate::error::FILES_HELP;
+use crate::ending::{self, FILES_HELP};
 use crate::job::{Job, Outcome};
 use crate::{LowerError, names, pipeline};
 
@@ -38,17 +38,17 @@ pub fn lower(job: &Job, mut child: Command) -> Result<Outcome, LowerError> {
     fs::write(&job_file, text)
         .map_err(|source| LowerError::Write { path: job_file.clone(), source })?;
 
-    let output = child
-        .arg(&job_file)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| LowerError::Process(error.to_string()))?;
-    if let Ok(answer) = fs::read(&answer_file) {
-        return match serde_json::from_slice(&answer) {
-            Ok(Answer::Outcome(outcome)) => Ok(outcome),
-            Ok(Answer::Failed { message, help }) => Err(LowerError::Child { message, help }),
-            Err(error) => Err(LowerError::Process(error.to_string())),
-        };
+    let output = child.arg(&job_file).stdin(Stdio::null()).output().map_err(LowerError::Start)?;
+    match fs::read(&answer_file) {
+        Ok(answer) => {
+            return match serde_json::from_slice(&answer) {
+                Ok(Answer::Outcome(outcome)) => Ok(outcome),
+                Ok(Answer::Failed { message, help }) => Err(LowerError::Child { message, help }),
+                Err(error) => Err(LowerError::Process(error.to_string())),
+            };
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(source) => return Err(LowerError::Read { path: answer_file, source }),
     }
     if output.status.code() == Some(NO_ANSWER.into()) {
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -58,7 +58,12 @@ pub fn lower(job: &Job, mut child: Command) -> Result<Outcome, LowerError> {
         Ok(entry) => format!("kernel `{}`", names::kernel(entry.trim())),
         Err(_) => "the program".into(),
     };
-    Err(LowerError::Crash { what, how: how(output.status), output: last_lines(&output.stderr) })
+    Err(LowerError::Crash {
+        what,
+        how: ending::how(output.status),
+        output: last_lines(&output.stderr),
+        lacked_memory: ending::lacked_memory(output.status, &output.stderr),
+    })
 }
 
 /// The last few lines of what a dead child wrote: LLVM says there what it did not like.
@@ -68,20 +73,6 @@ fn last_lines(stderr: &[u8]) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let kept = &lines[lines.len().saturating_sub(MOST)..];
     if kept.is_empty() { String::new() } else { format!(":\n{}", kept.join("\n")) }
-}
-
-#[cfg(unix)]
-fn how(status: std::process::ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt as _;
-    match status.signal() {
-        Some(signal) => format!("by signal {signal}"),
-        None => format!("with {status}"),
-    }
-}
-
-#[cfg(not(unix))]
-fn how(status: std::process::ExitStatus) -> String {
-    format!("with {status}")
 }
 
 /// The child: lowers the job whose file is `job_file`, and leaves the answer beside it.
@@ -161,6 +152,50 @@ mod tests {
             error.to_string(),
             "LLVM stopped with exit status: 3 while it compiled the program for a device"
         );
+    }
+
+    #[test]
+    fn a_child_that_the_system_ended_or_that_lacked_memory_is_no_limit_of_llvm() {
+        let folder = tempfile::tempdir().unwrap();
+        for script in [
+            "kill -KILL $$",
+            "kill -TERM $$",
+            "echo 'LLVM ERROR: out of memory' >&2; kill -ABRT $$",
+            "echo 'memory allocation of 64 bytes failed' >&2; kill -ABRT $$",
+        ] {
+            let error = lower(&job(folder.path()), child(script)).unwrap_err();
+            assert!(error.to_string().starts_with("LLVM stopped by signal "), "{error}");
+            assert_eq!(
+                error.help(),
+                "the system ended it, mostly for want of memory: build with `-j1`, or give the \
+                 build more memory",
+                "{script}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_child_that_cannot_be_started_is_no_bug() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = lower(&job(folder.path()), Command::new("/does/not/exist")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot start a process for LLVM: No such file or directory (os error 2)"
+        );
+        assert_eq!(
+            error.help(),
+            "build again; if that does not help, install `cargo-crosscut` again"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_no_crash() {
+        let folder = tempfile::tempdir().unwrap();
+        let answer = folder.path().join("answer.json");
+        let script = "mkdir \"$(dirname \"$1\")/answer.json\"";
+        let error = lower(&job(folder.path()), child(script)).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("cannot read {}: ", answer.display())));
+        assert_eq!(error.help(), FILES_HELP);
     }
 
     #[test]

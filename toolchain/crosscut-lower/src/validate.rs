@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crosscut_image::spirv;
 
-use crate::LowerError;
+use crate::{LowerError, ending};
 
 /// The environment to validate for. OpenCL's leaves 64-bit atomics to an extension of the device and
 /// refuses them, and its newest is that of SPIR-V 1.2; where a kernel uses them, or sub-groups that
@@ -56,9 +56,20 @@ pub(crate) fn validate(files: &[PathBuf]) -> Result<(), LowerError> {
             Ok(output) => output,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => {
-                return Err(LowerError::Invalid { path: file.clone(), reason: error.to_string() });
+                let help =
+                    "make it run, or take it out of `PATH`: device code is then checked less";
+                return Err(LowerError::Child {
+                    message: format!("cannot run `spirv-val`: {error}"),
+                    help: ending::start_help(&error, help),
+                });
             }
         };
+        if ending::lacked_memory(output.status, &output.stderr) {
+            return Err(LowerError::Child {
+                message: format!("`spirv-val` stopped {}", ending::how(output.status)),
+                help: ending::MEMORY_HELP.into(),
+            });
+        }
         if !output.status.success() {
             let reason = format!(
                 "{}{}",

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::workspace::{Workspace, manifest, text, works};
@@ -25,8 +26,16 @@ fn layered() -> Workspace {
     ])
 }
 
+/// Writes a script that can be run.
+fn script(workspace: &Workspace, path: &str, text: &str) -> PathBuf {
+    workspace.write(path, text);
+    let file = workspace.path(path);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
 fn bitcode(workspace: &Workspace) -> Vec<String> {
-    let name = |file: &std::path::PathBuf| {
+    let name = |file: &PathBuf| {
         let name = file.file_name().unwrap().to_str().unwrap();
         name.split('-').next().unwrap().to_string()
     };
@@ -92,10 +101,8 @@ fn a_real_linker_that_fails_is_heard() {
 #[test]
 fn the_linker_of_the_configuration_is_the_one_that_links() {
     let workspace = layered();
-    let script = "#!/bin/sh\ntouch \"$(dirname \"$0\")/linked\"\nexec cc \"$@\"\n";
-    workspace.write("tools/my-cc", script);
-    let linker = workspace.path("tools/my-cc");
-    fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = "#!/bin/sh\ntouch \"$(dirname \"$0\")/linked\"\nexec cc \"$@\"\n";
+    let linker = script(&workspace, "tools/my-cc", text);
     let flags = format!("-Clinker={}", linker.display());
     works(workspace.crosscut(&["build", "-q"]).env("RUSTFLAGS", flags));
     assert!(workspace.path("tools/linked").exists());
@@ -103,12 +110,10 @@ fn the_linker_of_the_configuration_is_the_one_that_links() {
 
 #[test]
 fn a_rustc_wrapper_that_was_there_before_still_runs() {
-    let script = "#!/bin/sh\necho \"$2 $3\" >> \"$(dirname \"$0\")/seen\"\nexec \"$@\"\n";
+    let text = "#!/bin/sh\necho \"$2 $3\" >> \"$(dirname \"$0\")/seen\"\nexec \"$@\"\n";
     for by_file in [false, true] {
         let workspace = layered();
-        workspace.write("tools/wrap", script);
-        let wrapper = workspace.path("tools/wrap");
-        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+        let wrapper = script(&workspace, "tools/wrap", text);
         let mut build = workspace.crosscut(&["build", "-q"]);
         if by_file {
             let text = "[build]\nrustc-wrapper = \"tools/wrap\"\n";
@@ -167,4 +172,18 @@ fn what_was_made_with_another_form_of_records_is_made_anew() {
         let compiled = text(&output.stderr).matches("Compiling").count();
         assert_eq!(compiled, 4, "{build_directory}");
     }
+}
+
+#[test]
+fn a_rustc_that_the_system_ended_is_no_mistake_in_the_source() {
+    let workspace = layered();
+    let rustc = "#!/bin/sh\ncase \"$*\" in *llvm-bc=*) kill -KILL $$ ;; esac\nexec rustc \"$@\"\n";
+    let rustc = script(&workspace, "tools/rustc", rustc);
+    let output = workspace.crosscut(&["build", "-q"]).env("RUSTC", rustc).output().unwrap();
+    let told = "error: rustc stopped by signal 9 while it compiled `crosscut_device` for a device\n \
+        |\n = help: the system ended it, mostly for want of memory: build with `-j1`, or give the \
+        build more memory\n";
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains(told), "{told}is not in\n{stderr}");
+    assert_eq!(output.status.code(), Some(101));
 }

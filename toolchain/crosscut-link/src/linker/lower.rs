@@ -45,7 +45,7 @@ pub(super) fn run(
 }
 
 fn second_pass_failure(error: SecondPassError) -> Failure {
-    Failure::new(&error.to_string(), "report this with the source: rustc took it for the host")
+    Failure::new(&error.to_string(), &error.help())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::io::{self, PipeWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::LlvmError;
+use crate::LowerError;
 
 unsafe extern "C" {
     fn fork() -> c_int;
@@ -25,13 +26,12 @@ const REFUSED: u8 = 2;
 /// way: whoever started it asks why.
 pub(super) fn apart(
     work: impl FnOnce() -> Result<Vec<u8>, LlvmError>,
-) -> Result<Vec<u8>, LlvmError> {
-    let failed = |error: io::Error| LlvmError(format!("cannot copy the process: {error}"));
-    let (mut reader, writer) = io::pipe().map_err(failed)?;
+) -> Result<Vec<u8>, LowerError> {
+    let (mut reader, writer) = io::pipe().map_err(LowerError::Start)?;
     // SAFETY: this process has one thread, so the copy has all of it and no lock is held for ever.
     let copy = unsafe { fork() };
     if copy < 0 {
-        return Err(failed(io::Error::last_os_error()));
+        return Err(LowerError::Start(io::Error::last_os_error()));
     }
     if copy == 0 {
         let status = catch_unwind(AssertUnwindSafe(|| answer(writer, work)));
@@ -48,12 +48,12 @@ pub(super) fn apart(
         let error = io::Error::last_os_error();
         // Without the status a copy that died would pass for one that worked.
         if error.kind() != io::ErrorKind::Interrupted {
-            return Err(failed(error));
+            return Err(LowerError::Process(error.to_string()));
         }
     }
     match (status, bytes.split_first()) {
         (0, Some((&WORKED, bytes))) if read.is_ok() => Ok(bytes.to_vec()),
-        (0, Some((_, message))) => Err(LlvmError(String::from_utf8_lossy(message).into_owned())),
+        (0, Some((_, message))) => Err(LowerError::Llvm(String::from_utf8_lossy(message).into())),
         _ => die_like(status),
     }
 }
@@ -97,6 +97,6 @@ mod tests {
     #[test]
     fn a_refusal_comes_back_as_one() {
         let refused = apart(|| Err(LlvmError("no such thing".into())));
-        assert_eq!(refused.unwrap_err().0, "no such thing");
+        assert_eq!(refused.unwrap_err().to_string(), "LLVM: no such thing");
     }
 }

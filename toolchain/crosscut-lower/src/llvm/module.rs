@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 
 use super::{Llvm, LlvmError, Ref, TargetMachine, c_string};
+use crate::LowerError;
 
 /// How a symbol is linked; LLVM's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,7 +258,7 @@ impl Module {
     }
 
     /// Emits the module as SPIR-V, in a copy of this process (see [`apart`](super::apart)).
-    pub(crate) fn emit_apart(&self, machine: &TargetMachine) -> Result<Vec<u8>, LlvmError> {
+    pub(crate) fn emit_apart(&self, machine: &TargetMachine) -> Result<Vec<u8>, LowerError> {
         super::apart::apart(|| self.emit(machine))
     }
 
