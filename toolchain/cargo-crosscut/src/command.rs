@@ -7,7 +7,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use crosscut_link::diagnostic::{self, Form};
 use crosscut_link::tools::Tools;
@@ -20,6 +20,8 @@ use crate::{doctor, environment, help, ls, wrapper_setting};
 /// cargo's own code for a command that did not work.
 const FAILED: u8 = 101;
 
+const INSTALL_RUST: &str = "install Rust from https://rustup.rs";
+
 /// Runs the command with what follows its name.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
     match options::read(words) {
@@ -28,10 +30,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
         Ok(Request::Ls(options)) => with_workspace_variables(words, || ls::run(&options)),
         Ok(Request::Doctor) => with_workspace_variables(words, doctor::run),
         Ok(Request::Version) => print(concat!("cargo-crosscut ", env!("CARGO_PKG_VERSION"), "\n")),
-        Ok(Request::Run(options)) => match cargo_command(&options) {
-            Ok(mut command) => become_program(&mut command, "install Rust from https://rustup.rs"),
-            Err(misuse) => refuse(&misuse),
-        },
+        Ok(Request::Run(options)) => run_cargo(&options),
         Err(misuse) => refuse(&misuse),
     }
 }
@@ -97,24 +96,70 @@ fn cargo() -> Command {
     command
 }
 
-/// `None` if cargo does not know either; running it will say why.
-fn workspace(options: &Options) -> Option<Workspace> {
-    let mut command = cargo();
-    command.args(["metadata", "--no-deps", "--format-version", "1"]).args(&options.workspace);
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    if !output.status.success() {
-        return None;
-    }
-    serde_json::from_slice(&output.stdout).ok()
+/// Why there is no workspace.
+enum NoWorkspace {
+    /// cargo ended with this code.
+    Cargo(ExitCode),
+    /// For us to tell.
+    Misuse(Misuse),
 }
 
-fn cargo_command(options: &Options) -> Result<Command, Misuse> {
+/// Asks cargo about the workspace. `stderr` is where its own word goes.
+fn ask_for_workspace(options: &Options, stderr: Stdio) -> Result<Workspace, NoWorkspace> {
+    let mut command = cargo();
+    command.args(["metadata", "--no-deps", "--format-version", "1"]).args(&options.workspace);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
+    let output = command
+        .spawn()
+        .and_then(Child::wait_with_output)
+        .map_err(|error| NoWorkspace::Misuse(cannot_run(&command, &error, INSTALL_RUST)))?;
+    if !output.status.success() {
+        let code = output.status.code().and_then(|code| u8::try_from(code).ok());
+        return Err(NoWorkspace::Cargo(ExitCode::from(code.unwrap_or(FAILED))));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| {
+        NoWorkspace::Misuse(Misuse {
+            message: format!(
+                "cannot understand what `cargo metadata` says of the workspace: {error}"
+            ),
+            help: "check that `cargo metadata --no-deps --format-version 1` works, and that its cargo \
+                   is that of the compiler"
+                .into(),
+        })
+    })
+}
+
+/// The workspace of this folder, if there is one.
+fn workspace(options: &Options) -> Option<Workspace> {
+    ask_for_workspace(options, Stdio::null()).ok()
+}
+
+/// Runs cargo. Not without a workspace: that would build in the user's own target directory, and
+/// without device code.
+fn run_cargo(options: &Options) -> ExitCode {
+    let command = match (ask_for_workspace(options, Stdio::null()), &options.help) {
+        (Ok(workspace), _) => cargo_command(options, workspace),
+        (Err(_), Some(help)) => {
+            let mut command = cargo();
+            command.arg(&options.subcommand).arg(help);
+            Ok(command)
+        }
+        // Again, and to be heard: where cargo has an answer, its warnings come with the build.
+        (Err(_), None) => match ask_for_workspace(options, Stdio::inherit()) {
+            Ok(workspace) => cargo_command(options, workspace),
+            Err(NoWorkspace::Cargo(code)) => return code,
+            Err(NoWorkspace::Misuse(misuse)) => Err(misuse),
+        },
+    };
+    match command {
+        Ok(mut command) => become_program(&mut command, INSTALL_RUST),
+        Err(misuse) => refuse(&misuse),
+    }
+}
+
+fn cargo_command(options: &Options, workspace: Workspace) -> Result<Command, Misuse> {
     let mut command = cargo();
     command.arg(&options.subcommand);
-    let Some(workspace) = workspace(options) else {
-        command.args(&options.rest);
-        return Ok(command);
-    };
     let target = options.target_dir.as_ref().unwrap_or(&workspace.target_directory);
     let target = absolute(target)?.join("crosscut");
     command.arg("--target-dir").arg(&target);
@@ -199,8 +244,12 @@ fn absolute(path: &Path) -> Result<PathBuf, Misuse> {
 /// Becomes another program, cargo as a rule: output, exit status and signals are its own.
 fn become_program(command: &mut Command, help: &str) -> ExitCode {
     let error = std::os::unix::process::CommandExt::exec(command);
-    refuse(&Misuse {
+    refuse(&cannot_run(command, &error, help))
+}
+
+fn cannot_run(command: &Command, error: &std::io::Error, help: &str) -> Misuse {
+    Misuse {
         message: format!("cannot run `{}`: {error}", command.get_program().to_string_lossy()),
         help: help.into(),
-    })
+    }
 }

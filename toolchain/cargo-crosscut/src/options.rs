@@ -18,8 +18,11 @@ pub(crate) struct Options {
     pub(crate) dump_dir: Option<PathBuf>,
     /// `--target-dir`.
     pub(crate) target_dir: Option<PathBuf>,
-    /// Options of cargo that say where the workspace is and how it is configured.
+    /// Options of cargo that say where the workspace is, how it is configured, and what may be done
+    /// with it.
     pub(crate) workspace: Vec<OsString>,
+    /// `--help` or `-h`, which is for cargo to answer.
+    pub(crate) help: Option<OsString>,
 }
 
 /// What the command line asks for.
@@ -90,6 +93,12 @@ pub(crate) fn read(words: &[OsString]) -> Result<Request, Misuse> {
         }
         let Some((name, inline)) = split(word) else {
             options.rest.push(word.clone());
+            if word == "--help" || word == "-h" {
+                options.help = Some(word.clone());
+            }
+            if word.as_encoded_bytes().starts_with(b"-Z") {
+                options.workspace.push(word.clone());
+            }
             continue;
         };
         let value = match inline {
@@ -128,7 +137,7 @@ fn pass(name: OsString) -> Result<OsString, Misuse> {
 
 /// The options this module knows, all of which take a value.
 const KNOWN: &[&str] =
-    &["--dump-after", "--dump-dir", "--target-dir", "--manifest-path", "--config"];
+    &["--dump-after", "--dump-dir", "--target-dir", "--manifest-path", "--config", "-Z"];
 
 fn split(word: &OsStr) -> Option<(&'static str, Option<OsString>)> {
     let word = word.to_str()?;
@@ -189,6 +198,9 @@ mod tests {
         let given = options("build --manifest-path=a/Cargo.toml --config x=1 --lib");
         assert_eq!(given.rest, words("--manifest-path a/Cargo.toml --config x=1 --lib"));
         assert_eq!(given.workspace, words("--manifest-path a/Cargo.toml --config x=1"));
+        let unstable = options("run -Zscript -Z a -Z=b --manifest-path x.rs -- -Zc");
+        assert_eq!(unstable.rest, words("-Zscript -Z a -Z b --manifest-path x.rs -- -Zc"));
+        assert_eq!(unstable.workspace, words("-Zscript -Z a -Z b --manifest-path x.rs"));
     }
 
     #[test]

@@ -16,6 +16,7 @@
 
 mod arguments;
 mod collect;
+mod defines;
 mod forward;
 mod lower;
 mod patch;
@@ -27,7 +28,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crosscut_lower::job::{Diagnostic, Job, Lowered, Outcome};
 
-use crate::record::Record;
+use crate::record::{Record, RecordError, SecondPassError};
 use crate::{diagnostic, exec, tools, variables};
 
 use arguments::LinkArguments;
@@ -48,6 +49,18 @@ impl Failure {
     }
 }
 
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        Self::new(&error.to_string(), error.help())
+    }
+}
+
+impl From<SecondPassError> for Failure {
+    fn from(error: SecondPassError) -> Self {
+        Self::new(&error.to_string(), &error.help())
+    }
+}
+
 /// Runs the role. `words` is the whole command line, this process's name first.
 #[must_use]
 pub fn run(words: &[OsString]) -> ExitCode {
@@ -61,12 +74,7 @@ pub fn run(words: &[OsString]) -> ExitCode {
 
 /// Links the crate that the wrapper wrote this record of.
 fn link_crate_of(file: &Path, linker: &OsString, words: &[OsString]) -> ExitCode {
-    let record = Record::read(file).ok_or_else(|| {
-        Failure::new(
-            &format!("cannot read `{}`, which `cargo crosscut` has written", file.display()),
-            "run `cargo crosscut clean` and build again",
-        )
-    });
+    let record = Record::load(file).map_err(Failure::from);
     match record.and_then(|record| link(linker, words, record)) {
         Ok(code) | Err(Failure::Linker(code)) => code,
         Err(Failure::Diagnostics(list)) => {
@@ -92,9 +100,9 @@ fn real_linker(words: &[OsString]) -> OsString {
 
 fn link(linker: &OsString, words: &[OsString], record: Record) -> Result<ExitCode, Failure> {
     let arguments = LinkArguments::read(words);
-    let mut program = Program::collect(record, &arguments.words);
+    let mut program = Program::collect(record, &arguments.words)?;
     // A test or program that does not use what it depends on: rustc leaves those crates out.
-    if !program.has_runtime(&arguments.words) {
+    if !program.has_runtime(&arguments.words)? {
         return Ok(forward::unchanged(linker, words));
     }
     // What an earlier link left there would be taken for this one's.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::paths::CratePaths;
 use crate::variables;
 
-pub use error::SecondPassError;
+pub use error::{RecordError, SecondPassError};
 
 /// Changes with [`Record`] and with what the second pass makes: what was left by a version of the
 /// command with another form is not used.
@@ -47,15 +47,34 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads the record of a crate; `None` if there is none that can be read, which is so for crates
-    /// that were not compiled by the wrapper.
-    pub fn read(file: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(file).ok()?).ok()
+    /// Reads the record of a crate; `None` if there is none, which is so for crates that were not
+    /// compiled by the wrapper.
+    ///
+    /// # Errors
+    /// There is one, and it cannot be read. That is no crate without device code.
+    pub fn read(file: &Path) -> Result<Option<Self>, RecordError> {
+        match Self::load(file) {
+            Err(RecordError::Files { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
+    /// Reads a record that has been written.
+    pub(crate) fn load(file: &Path) -> Result<Self, RecordError> {
+        let bytes = fs::read(file)
+            .map_err(|error| RecordError::Files { file: file.to_path_buf(), error })?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| RecordError::Form { file: file.to_path_buf(), error })
     }
 
     /// The record of the crate that rustc wrote this rlib, rmeta or dynamic library of.
-    pub fn of_output(file: &Path) -> Option<Self> {
-        Self::read(&CratePaths::of_output(file)?.record())
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn of_output(file: &Path) -> Result<Option<Self>, RecordError> {
+        CratePaths::of_output(file).map_or(Ok(None), |paths| Self::read(&paths.record()))
     }
 
     /// Writes it, and forgets the bitcode of an earlier compilation.
@@ -65,7 +84,10 @@ impl Record {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        fs::write(paths.record(), serde_json::to_vec(self)?)
+        // A part of a record is never there under its name.
+        let record = paths.record();
+        let part = record.with_added_extension(std::process::id().to_string());
+        fs::write(&part, serde_json::to_vec(self)?).and_then(|()| fs::rename(&part, &record))
     }
 
     /// Makes the bitcode, unless it is there.

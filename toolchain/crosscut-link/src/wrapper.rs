@@ -20,7 +20,7 @@ use std::process::{Command, ExitCode};
 use crate::arguments::Arguments;
 use crate::diagnostic::{self, Form};
 use crate::paths::CratePaths;
-use crate::record::{self, Record};
+use crate::record::{self, Record, RecordError};
 use crate::second_pass::{self, Mangling};
 use crate::tools::Tools;
 use crate::{exec, response, variables};
@@ -31,17 +31,18 @@ const DEVICE_CRATE: &str = "crosscut_device";
 /// Runs the role. `words` is the whole command line, this process's name first.
 #[must_use]
 pub fn run(words: &[OsString]) -> ExitCode {
-    let Some(compilation) = Compilation::new(words) else {
-        return host_unchanged(words);
-    };
-    match compilation.run(words) {
-        Ok(code) => code,
-        Err(error) => {
-            let form = compilation.form();
-            diagnostic::print_error(form, &error.message, &error.help);
-            ExitCode::FAILURE
-        }
+    match Compilation::new(words) {
+        None => host_unchanged(words),
+        Some(Ok(compilation)) => compilation
+            .run(words)
+            .unwrap_or_else(|error| refuse(form(&compilation.arguments), &error)),
+        Some(Err((form, error))) => refuse(form, &error),
     }
+}
+
+fn refuse(form: Form, error: &Failure) -> ExitCode {
+    diagnostic::print_error(form, &error.message, &error.help);
+    ExitCode::FAILURE
 }
 
 /// Something other than the user's program is wrong.
@@ -58,8 +59,9 @@ struct Compilation {
 }
 
 impl Compilation {
-    /// `None` for every rustc command that has no part in device code.
-    fn new(words: &[OsString]) -> Option<Self> {
+    /// `None` for every rustc command that has no part in device code. An error has the form in which
+    /// the caller wants to be told.
+    fn new(words: &[OsString]) -> Option<Result<Self, (Form, Failure)>> {
         let (program, rest) = split_program(words)?;
         let arguments = Arguments::parse(response::expand_for_rustc(rest)?);
         if !takes_part(&arguments) {
@@ -70,10 +72,13 @@ impl Compilation {
         let paths = CratePaths::new(&folder.join(output_folder), stem);
         let crate_name = arguments.crate_name()?.to_string();
         let externs: Vec<PathBuf> = arguments.externs().map(|file| folder.join(file)).collect();
-        let reaches_device = crate_name == DEVICE_CRATE
-            || externs
-                .iter()
-                .any(|file| Record::of_output(file).is_some_and(|record| record.reaches_device));
+        let reaches_device = match reaches_device(&crate_name, &externs) {
+            Ok(reaches_device) => reaches_device,
+            Err(error) => {
+                let failure = Failure { message: error.to_string(), help: error.help().into() };
+                return Some(Err((form(&arguments), failure)));
+            }
+        };
         let mangling = if reaches_device { Mangling::Readable } else { Mangling::AsGiven };
         let bitcode = paths.bitcode();
         let second = second_pass::arguments(&arguments, mangling);
@@ -89,7 +94,7 @@ impl Compilation {
             target: arguments.target().map(String::from),
             merges_crates: arguments.merges_crates(),
         };
-        Some(Self { arguments, paths, record })
+        Some(Ok(Self { arguments, paths, record }))
     }
 
     fn run(&self, words: &[OsString]) -> Result<ExitCode, Failure> {
@@ -138,7 +143,7 @@ impl Compilation {
         host.env(variables::LINKER, linker);
         host.env(variables::LINK_RECORD, self.paths.record());
         diagnostic::forget(&self.paths.diagnostics());
-        let status = messages::run(&mut host, self.form(), &self.paths.diagnostics())
+        let status = messages::run(&mut host, form(&self.arguments), &self.paths.diagnostics())
             .map_err(|error| cannot_start(&host, &error))?;
         if status.success()
             && let Some((folder, stem)) = self.arguments.output()
@@ -148,19 +153,31 @@ impl Compilation {
         }
         Ok(exec::exit_code(status))
     }
+}
 
-    /// How the caller wants to be told.
-    fn form(&self) -> Form {
-        if self.arguments.values("--error-format").last() != Some("json") {
-            return Form::Text;
-        }
-        let ansi = self
-            .arguments
-            .values("--json")
-            .flat_map(|list| list.split(','))
-            .any(|item| item == "diagnostic-rendered-ansi");
-        if ansi { Form::JsonAnsi } else { Form::Json }
+/// How the caller wants to be told.
+fn form(arguments: &Arguments) -> Form {
+    if arguments.values("--error-format").last() != Some("json") {
+        return Form::Text;
     }
+    let ansi = arguments
+        .values("--json")
+        .flat_map(|list| list.split(','))
+        .any(|item| item == "diagnostic-rendered-ansi");
+    if ansi { Form::JsonAnsi } else { Form::Json }
+}
+
+/// Whether a crate is the device crate or names one that reaches it.
+fn reaches_device(crate_name: &str, externs: &[PathBuf]) -> Result<bool, RecordError> {
+    if crate_name == DEVICE_CRATE {
+        return Ok(true);
+    }
+    for file in externs {
+        if Record::of_output(file)?.is_some_and(|record| record.reaches_device) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a rustc command makes code that could become part of a program with kernels.

@@ -1,6 +1,8 @@
 //! `cargo crosscut` on packages without kernels: it does what cargo does.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use crate::workspace::{Workspace, manifest, text, works};
 use serde_json::Value;
@@ -123,6 +125,59 @@ fn outside_of_a_package_cargos_own_error_is_shown() {
     let ours = workspace.crosscut(&["build"]).output().unwrap();
     assert_eq!(text(&ours.stderr), text(&plain.stderr));
     assert_eq!(ours.status.code(), plain.status.code());
+}
+
+/// A cargo that answers what the workspace is by `answer`, and for everything else leaves a file
+/// `built` beside itself.
+fn cargo_that_answers(workspace: &Workspace, answer: &str) -> PathBuf {
+    let script = format!(
+        "#!/bin/sh\ncd \"$(dirname \"$0\")\"\nif [ \"$1\" = metadata ]; then {answer}; exit; fi\n\
+         touch built\n"
+    );
+    workspace.write("tools/cargo", &script);
+    let cargo = workspace.path("tools/cargo");
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    cargo
+}
+
+#[test]
+fn where_cargo_does_not_know_the_workspace_nothing_is_built_without_device_code() {
+    let workspace = Workspace::program(HELLO);
+    let refused = "echo 'error: no idea' >&2; exit 101";
+    let not_understood = "error: cannot understand what `cargo metadata` says of the workspace: EOF \
+        while parsing an object at line 2 column 0\n |\n = help: check that `cargo metadata --no-deps \
+        --format-version 1` works, and that its cargo is that of the compiler\n\n";
+    for (answer, told) in [(refused, "error: no idea\n"), ("echo '{'", not_understood)] {
+        let cargo = cargo_that_answers(&workspace, answer);
+        for subcommand in ["build", "clean"] {
+            let output = workspace.crosscut(&[subcommand]).env("CARGO", &cargo).output().unwrap();
+            assert_eq!(text(&output.stderr), told, "{subcommand}");
+            assert_eq!(output.status.code(), Some(101), "{subcommand}");
+            assert!(!workspace.path("tools/built").exists(), "{subcommand}");
+        }
+    }
+}
+
+#[test]
+fn what_cargo_says_of_its_options_needs_no_workspace() {
+    let workspace = Workspace::new(&[("empty", "")]);
+    for option in ["--help", "-h"] {
+        let plain = works(&mut workspace.cargo(&["build", option]));
+        let ours = works(&mut workspace.crosscut(&["build", option]));
+        assert_eq!(text(&ours.stdout), text(&plain.stdout), "{option}");
+    }
+}
+
+#[test]
+fn options_that_are_not_stable_are_there_when_cargo_is_asked_for_the_workspace() {
+    let workspace = Workspace::program(HELLO);
+    let cargo = cargo_that_answers(&workspace, "echo \"$@\" > asked; exit 101");
+    for line in [&["run", "-Zscript", "--", "-Zx"][..], &["run", "-Z", "script"]] {
+        workspace.crosscut(line).env("CARGO", &cargo).output().unwrap();
+        let asked = fs::read_to_string(workspace.path("tools/asked")).unwrap();
+        let options = asked.trim_end().strip_prefix("metadata --no-deps --format-version 1 ");
+        assert_eq!(options, Some(if line.len() == 4 { "-Zscript" } else { "-Z script" }));
+    }
 }
 
 #[test]

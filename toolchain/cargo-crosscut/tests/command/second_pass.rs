@@ -175,6 +175,29 @@ fn what_was_made_with_another_form_of_records_is_made_anew() {
 }
 
 #[test]
+fn a_record_that_cannot_be_read_is_an_error_and_not_a_crate_without_device_code() {
+    // The wrapper reads the one, the link step the other.
+    for name in ["kernels", "crosscut_device"] {
+        let workspace = layered();
+        works(&mut workspace.crosscut(&["build", "-q"]));
+        let mut files = workspace.find(&format!("device/{name}-"));
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+        let [record] = &files[..] else { panic!("{files:?}") };
+        fs::write(record, "{").unwrap();
+        workspace.write("src/main.rs", "fn main() { println!(\"{}\", kernels::twice(1)) }");
+        let output = workspace.crosscut(&["build", "-q"]).output().unwrap();
+        let told = format!(
+            "error: cannot read `{}`, which `cargo crosscut` has written: EOF while parsing an \
+             object at line 1 column 1\n |\n = help: run `cargo crosscut clean` and build again\n",
+            record.display()
+        );
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(&told), "{told}is not in\n{stderr}");
+        assert_eq!(output.status.code(), Some(101));
+    }
+}
+
+#[test]
 fn a_rustc_that_the_system_ended_is_no_mistake_in_the_source() {
     let workspace = layered();
     let rustc = "#!/bin/sh\ncase \"$*\" in *llvm-bc=*) kill -KILL $$ ;; esac\nexec rustc \"$@\"\n";

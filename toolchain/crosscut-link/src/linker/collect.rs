@@ -7,15 +7,14 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crosscut_image::registration::REGISTER;
-use object::read::archive::ArchiveFile;
-use object::{Object, ObjectSymbol, ReadCache};
 
-use super::Failure;
+use super::{Failure, defines};
 use crate::paths::CratePaths;
 use crate::record::{Record, SecondPassError};
 use crate::symbols;
@@ -39,7 +38,7 @@ pub(super) struct Program {
 impl Program {
     /// Follows the records from the crate that is linked. Crates without one (those of the standard
     /// library, procedural macros) have no part here.
-    pub(super) fn collect(record: Record, link: &[OsString]) -> Self {
+    pub(super) fn collect(record: Record, link: &[OsString]) -> Result<Self, Failure> {
         let paths = paths_of(&record.bitcode);
         let linked: HashSet<&OsStr> =
             link.iter().filter_map(|word| Path::new(word).file_name()).collect();
@@ -47,7 +46,7 @@ impl Program {
         let mut seen = HashSet::new();
         let mut open: Vec<PathBuf> = record.externs.iter().rev().cloned().collect();
         while let Some(output) = open.pop() {
-            let Some(found) = Record::of_output(&output) else { continue };
+            let Some(found) = Record::of_output(&output)? else { continue };
             if !seen.insert(found.bitcode.clone()) {
                 continue;
             }
@@ -58,17 +57,23 @@ impl Program {
                 members.push(Member { record: found, library, taken });
             }
         }
-        Self { record, paths, members, libraries: OnceCell::new() }
+        Ok(Self { record, paths, members, libraries: OnceCell::new() })
     }
 
     /// Whether the linker is given a runtime, which is what takes device images.
-    pub(super) fn has_runtime(&self, link: &[OsString]) -> bool {
+    pub(super) fn has_runtime(&self, link: &[OsString]) -> Result<bool, Failure> {
         let wanted = [String::from(REGISTER)];
-        self.members.iter().any(|member| !defined_in(&member.library, &wanted).is_empty())
-            || link.iter().any(|word| {
-                let file = Path::new(word);
-                file.extension().is_some_and(|it| it == "o") && object_defines(file, REGISTER)
-            })
+        for member in &self.members {
+            if !defines::of_library(&member.library, &wanted)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        for file in link.iter().map(Path::new) {
+            if file.extension().is_some_and(|it| it == "o") && defines::in_object(file, REGISTER)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The crate that is linked.
@@ -96,11 +101,11 @@ impl Program {
     pub(super) fn add_crates_of(
         &mut self,
         mut wanted: Vec<String>,
-    ) -> Result<Vec<String>, SecondPassError> {
+    ) -> Result<Vec<String>, Failure> {
         let mut found = HashSet::new();
         for member in self.members.iter_mut().filter(|member| !member.taken) {
             let name = &member.record.crate_name;
-            let defined = defined_in(&member.library, &wanted);
+            let defined = defines::of_library(&member.library, &wanted)?;
             let mut here = wanted
                 .iter()
                 .filter(|symbol| defined.contains(*symbol) || symbols::mentions(symbol, name))
@@ -128,12 +133,12 @@ impl Program {
     /// The standard library's archives.
     pub(super) fn std_archives(&self) -> Result<Vec<PathBuf>, Failure> {
         let libraries = self.libraries()?;
-        let folder = fs::read_dir(libraries)
+        let mut archives = fs::read_dir(libraries)
+            .and_then(|folder| {
+                folder.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()
+            })
             .map_err(|error| no_libraries(&format!("`{}`: {error}", libraries.display())))?;
-        let mut archives: Vec<PathBuf> = folder
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|file| file.extension().is_some_and(|extension| extension == "rlib"))
-            .collect();
+        archives.retain(|file| file.extension().is_some_and(|extension| extension == "rlib"));
         archives.sort();
         Ok(archives)
     }
@@ -180,28 +185,6 @@ fn paths_of(bitcode: &Path) -> CratePaths {
     CratePaths::new(folder, stem)
 }
 
-/// Which of these symbols a library defines, by its own table. This finds functions whose names are
-/// not mangled.
-fn defined_in(library: &Path, wanted: &[String]) -> HashSet<String> {
-    // Only the table is read: libraries are large.
-    let Ok(file) = File::open(library) else { return HashSet::new() };
-    let cache = ReadCache::new(file);
-    let Ok(archive) = ArchiveFile::parse(&cache) else { return HashSet::new() };
-    let Ok(Some(symbols)) = archive.symbols() else { return HashSet::new() };
-    let wanted: HashSet<&[u8]> = wanted.iter().map(|symbol| symbol.as_bytes()).collect();
-    symbols
-        .flatten()
-        .filter(|symbol| wanted.contains(symbol.name()))
-        .map(|symbol| String::from_utf8_lossy(symbol.name()).into_owned())
-        .collect()
-}
-
-fn object_defines(file: &Path, symbol: &str) -> bool {
-    let Ok(bytes) = fs::read(file) else { return false };
-    let Ok(object) = object::File::parse(&*bytes) else { return false };
-    object.symbols().any(|found| found.is_definition() && found.name() == Ok(symbol))
-}
-
 #[cfg(test)]
 pub(super) mod fixture {
     use super::*;
@@ -245,6 +228,14 @@ mod tests {
         assert_eq!(paths.bitcode(), Path::new("t/deps/device/v1.2-3.bc"));
     }
 
+    fn collect(app: Record, link: &[OsString]) -> Program {
+        Program::collect(app, link).ok().expect("every record can be read")
+    }
+
+    fn added(program: &mut Program, wanted: Vec<String>) -> Vec<String> {
+        program.add_crates_of(wanted).ok().expect("there is nothing to compile")
+    }
+
     fn names(program: &Program) -> Vec<String> {
         let stem = |file: &PathBuf| file.file_stem().unwrap().to_string_lossy().into_owned();
         program.modules().iter().map(stem).collect()
@@ -259,12 +250,12 @@ mod tests {
         record(folder, "vectors", &["numbers"], false);
         record(folder, "kernels", &["crosscut_device", "vectors"], true);
         let app = record(folder, "app", &["kernels", "numbers", "absent"], true);
-        let mut program = Program::collect(app, &[]);
+        let mut program = collect(app, &[]);
         assert_eq!(names(&program), ["app", "kernels", "crosscut_device"]);
         let wanted = || vec!["_RNvCs1_7numbers3sum".to_string(), "sinf".into()];
-        assert_eq!(program.add_crates_of(wanted()).unwrap(), ["sinf"]);
+        assert_eq!(added(&mut program, wanted()), ["sinf"]);
         assert_eq!(names(&program), ["app", "kernels", "crosscut_device", "numbers"]);
-        assert_eq!(program.add_crates_of(wanted()).unwrap(), wanted());
+        assert_eq!(added(&mut program, wanted()), wanted());
     }
 
     #[test]
@@ -273,7 +264,7 @@ mod tests {
         let mut app = record(folder.path(), "app", &[], true);
         for rustc in ["/does/not/exist", "false"] {
             app.rustc = rustc.into();
-            let program = Program::collect(app.clone(), &[]);
+            let program = collect(app.clone(), &[]);
             assert!(program.std_archives().is_err(), "{rustc}");
             assert!(program.host_triple().is_err(), "{rustc}");
         }
@@ -288,6 +279,6 @@ mod tests {
         let mut app = record(folder, "app", &["used", "unused"], true);
         app.merges_crates = false;
         let link = ["-lc".into(), folder.join("libused.rlib").into()];
-        assert_eq!(names(&Program::collect(app, &link)), ["app", "used"]);
+        assert_eq!(names(&collect(app, &link)), ["app", "used"]);
     }
 }

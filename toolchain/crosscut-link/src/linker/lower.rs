@@ -4,7 +4,6 @@ use crosscut_lower::job::{Job, Lowered, Outcome};
 
 use super::Failure;
 use super::collect::Program;
-use crate::record::SecondPassError;
 
 /// How many times more bitcode is made before what is missing counts as missing. A call chain
 /// through as many crates that do not know Crosscut needs as many rounds.
@@ -25,7 +24,7 @@ pub(super) fn run(
     job: impl Fn(&Program, &[String]) -> Result<Job, Failure>,
     lower: impl Fn(&Job) -> Result<Outcome, Failure>,
 ) -> Result<Lowering, Failure> {
-    program.compile().map_err(second_pass_failure)?;
+    program.compile()?;
     let mut searched = Vec::new();
     for _ in 0..ROUNDS {
         match lower(&job(program, &searched)?)? {
@@ -33,7 +32,7 @@ pub(super) fn run(
             Outcome::Lowered(lowered) => return Ok(Lowering::Done(lowered)),
             Outcome::Rejected(diagnostics) => return Err(Failure::Diagnostics(diagnostics)),
             Outcome::NeedSymbols(symbols) => {
-                let missing = program.add_crates_of(symbols).map_err(second_pass_failure)?;
+                let missing = program.add_crates_of(symbols)?;
                 searched.extend(missing);
             }
         }
@@ -42,10 +41,6 @@ pub(super) fn run(
         &format!("device code still lacks functions after {ROUNDS} rounds of adding crates"),
         "please report this with the program",
     ))
-}
-
-fn second_pass_failure(error: SecondPassError) -> Failure {
-    Failure::new(&error.to_string(), &error.help())
 }
 
 #[cfg(test)]
@@ -83,9 +78,11 @@ mod tests {
         record(folder.path(), "numbers", &[], false);
         let app = record(folder.path(), "app", &["numbers"], true);
         let asked = RefCell::new(Vec::new());
-        let result = run(&mut Program::collect(app, &[]), job, |job| {
-            asked.borrow_mut().push((job.modules.len(), job.searched.len()));
-            Ok(answer(job))
+        let result = Program::collect(app, &[]).and_then(|mut program| {
+            run(&mut program, job, |job| {
+                asked.borrow_mut().push((job.modules.len(), job.searched.len()));
+                Ok(answer(job))
+            })
         });
         (asked.into_inner(), result)
     }

@@ -1,6 +1,7 @@
-//! Why a crate could not be compiled for a device.
+//! Why a crate could not be compiled for a device, or its record not be read.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::Output;
 
 use crosscut_lower::ending;
@@ -78,6 +79,40 @@ impl SecondPassError {
             Self::Refused { .. } | Self::Stopped { .. } => {
                 "report this with the source: rustc took it for the host".into()
             }
+        }
+    }
+}
+
+/// A record that is there cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The system does not give it.
+    #[error("cannot read `{}`, which `cargo crosscut` has written: {error}", file.display())]
+    Files {
+        /// The record.
+        file: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// It is no record.
+    #[error("cannot read `{}`, which `cargo crosscut` has written: {error}", file.display())]
+    Form {
+        /// The record.
+        file: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+}
+
+impl RecordError {
+    /// What the user can do.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Files { error, .. } if error.kind() != io::ErrorKind::NotFound => {
+                ending::FILES_HELP
+            }
+            _ => "run `cargo crosscut clean` and build again",
         }
     }
 }
@@ -164,5 +199,26 @@ mod tests {
              directory (os error 2)"
         );
         assert_eq!(help, "install Rust, or correct `RUSTC` or the rustc wrapper that is set");
+    }
+
+    #[test]
+    fn a_record_that_is_not_there_is_told_apart_from_one_that_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kernels.json");
+        assert_eq!(Record::read(&file).unwrap(), None);
+        fs::write(&file, "{").unwrap();
+        let broken = Record::read(&file).unwrap_err();
+        assert_eq!(broken.help(), "run `cargo crosscut clean` and build again");
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        let unreadable = Record::read(&file).unwrap_err();
+        assert_eq!(
+            unreadable.to_string(),
+            format!(
+                "cannot read `{}`, which `cargo crosscut` has written: Is a directory (os error 21)",
+                file.display()
+            )
+        );
+        assert_eq!(unreadable.help(), ending::FILES_HELP);
     }
 }
