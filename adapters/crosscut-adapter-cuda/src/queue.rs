@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crosscut_adapter_api::watch::{self, Watched};
 use crosscut_adapter_api::{
-    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions,
-    QueueOrder, VariableQueue, exit,
+    Argument, DriverError, DriverErrorKind, Event, Extent, Kernel, Location, Memory, Queue,
+    QueueOptions, QueueOrder, VariableQueue, exit,
 };
 
 use crate::abi::{self, Handle};
@@ -196,8 +196,11 @@ impl QueueHandle {
                     return Ok(());
                 }
                 Err(refusal) => {
-                    // It runs, and nobody will know until when it needs what it has.
-                    std::mem::forget(command);
+                    // It runs, and nobody will know until when it needs what it has; but nothing runs
+                    // on a device that is lost.
+                    if refusal.kind != DriverErrorKind::DeviceLost {
+                        std::mem::forget(command);
+                    }
                     refusal
                 }
             },
