@@ -10,8 +10,9 @@ pub(crate) fn definition(name: &str) -> Option<String> {
     if let Some(dimensions) = name.strip_prefix("record_") {
         return record(dimensions.parse().ok()?);
     }
-    if let Some(text) = super::bits::definition(name) {
-        return Some(text);
+    let of_bits = super::bits::definition(name).or_else(|| super::odd_bits::definition(name));
+    if of_bits.is_some() {
+        return of_bits;
     }
     if let Some((operation, kind)) = name.split_once(".with.overflow.i") {
         return overflow(operation, kind.parse().ok()?);

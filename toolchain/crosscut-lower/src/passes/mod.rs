@@ -19,6 +19,7 @@ pub(crate) mod long_constants;
 pub(crate) mod masks;
 pub(crate) mod memory_scopes;
 pub(crate) mod narrow;
+mod odd_bits;
 pub(crate) mod outline;
 pub(crate) mod panic_values;
 pub(crate) mod panics;

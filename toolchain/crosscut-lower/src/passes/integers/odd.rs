@@ -103,6 +103,19 @@ impl<'a> Emitter<'a> {
         let instruction = Instruction::parse(line)?;
         self.result = instruction.result.unwrap_or("%cc.odd");
         let opcode = instruction.opcode;
+        if matches!(opcode, "alloca" | "getelementptr") {
+            // In memory both take as much room: what is read and written are the bytes of the odd one. Only
+            // types: an index, behind the pointer, would have a sign.
+            let (mut text, mut copied) = (String::new(), 0);
+            let kinds = tokens(line).take_while(|token| token.1 != "ptr");
+            for (start, word) in kinds.filter(|token| is_odd(token.1)) {
+                text.push_str(&line[copied..start]);
+                text.push_str(&format!("i{}", container(bits(word)?)));
+                copied = start + word.len();
+            }
+            self.lines.push(text + &line[copied..]);
+            return Some(());
+        }
         // A switch and its cases: `switch i7 %x, label %d [` and `i7 3, label %a`.
         if opcode == "switch" || is_odd(opcode) {
             let (mut text, mut copied) = (String::new(), 0);
@@ -322,6 +335,20 @@ mod tests {
              %r.cc5 = zext i8 %r.cc4 to i32\n  %r.cc6 = shl i32 %r.cc5, 16\n  \
              %r.cc7 = or i32 %r.cc2, %r.cc6\n  %r = and i32 %r.cc7, 16777215\n}"
         );
+    }
+
+    #[test]
+    fn memory_for_odd_ones_is_that_of_the_next_larger() {
+        assert_eq!(
+            lowered("  %m = alloca i56, align 8\n  %n = alloca [3 x i24], align 4\n"),
+            "  %m = alloca i64, align 8\n  %n = alloca [3 x i32], align 4\n}"
+        );
+        assert_eq!(
+            lowered("  %q = getelementptr inbounds i24, ptr %p, i64 %i\n"),
+            "  %q = getelementptr inbounds i32, ptr %p, i64 %i\n}"
+        );
+        let index = "  %q = getelementptr i8, ptr %p, i24 %i\n";
+        assert_eq!(lowered(index), format!("{index}}}"));
     }
 
     #[test]
