@@ -146,3 +146,49 @@ fn a_global_out_of_a_table_is_the_same_as_by_name() -> Result<()> {
     assert_eq!((queue.read(&ONE)?, queue.read(&TWO)?), (2 + 20, 3 + 30));
     Ok(())
 }
+
+/// What `choose` gives is chosen at run time, and so is the entry.
+fn entries_are_what_was_chosen<const N: usize>(
+    table: &'static [&'static DeviceGlobal<AtomicU32>; N],
+    kernel: fn(&Queue, &mut Buffer<u32>, &Buffer<u32>) -> Result<Event>,
+) -> Result<()> {
+    let queue = Queue::new()?;
+    let mut same = queue.zeroed::<u32>(N * N)?;
+    let numbers: Vec<u32> = (0..N as u32).collect();
+    kernel(&queue, &mut same, &queue.upload(&numbers)?)?;
+    let expected: Vec<u32> = (0..N * N).map(|i| u32::from(i / N == i % N)).collect();
+    assert_eq!(queue.download(&same)?, expected);
+    for global in table {
+        assert_eq!(queue.read(*global)?, N as u32);
+    }
+    Ok(())
+}
+
+macro_rules! compared {
+    ($($test:ident: $count:literal, [$($global:ident),*], $first:ident, $second:ident;)*) => {$(
+        #[test]
+        fn $test() -> Result<()> {
+            $(static $global: DeviceGlobal<AtomicU32> = DeviceGlobal::zeroed();)*
+            static TABLE: [&DeviceGlobal<AtomicU32>; $count] = [$(&$global),*];
+            entries_are_what_was_chosen(&TABLE, |queue, same, numbers| {
+                queue.for_each(same, numbers, |i, same, numbers| {
+                    let (one, other) = (numbers[i / $count] as usize, numbers[i % $count] as usize);
+                    // By name or from the table: which, only the kernel knows.
+                    let chosen = match other {
+                        0 => &$first,
+                        1 => &$second,
+                        _ => TABLE[other],
+                    };
+                    *same = u32::from(core::ptr::eq(TABLE[one], chosen));
+                    chosen.fetch_add(1, Relaxed);
+                })
+            })
+        }
+    )*};
+}
+
+compared! {
+    few_entries_are_compared_with_what_is_chosen_at_run_time: 3, [A, B, C], A, B;
+    many_entries_are_compared_with_what_is_chosen_at_run_time:
+        11, [A, B, C, D, E, F, G, H, I, J, K], A, B;
+}

@@ -105,14 +105,23 @@ fn funnel(operation: &str, width: u32) -> String {
 fn saturate(operation: &str, width: u32) -> String {
     let (extend, opcode) =
         (if operation.starts_with('u') { "zext" } else { "sext" }, &operation[1..4]);
-    let (least, most) = match operation.as_bytes()[0] {
-        b'u' => (0, (1_i128 << width) - 1),
+    let value = format!(
+        "  %wa = {extend} iN %a to iK\n  %wb = {extend} iN %b to iK\n  %v = {opcode} iK %wa, %wb\n"
+    );
+    if operation == "uadd.sat" {
+        // The larger width may have one bit more, which the sum then needs.
+        let most = (1_i128 << width) - 1;
+        return format!(
+            "{value}  %t = icmp ugt iK %v, {most}\n  %m = select i1 %t, iK {most}, iK %v\n  \
+             %r = trunc iK %m to iN\n"
+        );
+    }
+    let (least, most) = match operation {
+        "usub.sat" => (0, (1_i128 << width) - 1),
         _ => (-(1_i128 << (width - 1)), (1_i128 << (width - 1)) - 1),
     };
-    // Signed in the larger width, which holds even the difference of unsigned numbers.
     format!(
-        "  %wa = {extend} iN %a to iK\n  %wb = {extend} iN %b to iK\n  %v = {opcode} iK %wa, %wb\n  \
-         %tl = icmp slt iK %v, {least}\n  %l = select i1 %tl, iK {least}, iK %v\n  \
+        "{value}  %tl = icmp slt iK %v, {least}\n  %l = select i1 %tl, iK {least}, iK %v\n  \
          %tm = icmp sgt iK %l, {most}\n  %m = select i1 %tm, iK {most}, iK %l\n  \
          %r = trunc iK %m to iN\n"
     )
@@ -140,6 +149,13 @@ mod tests {
         let narrow = definition("cttz.i24").unwrap();
         assert!(narrow.contains("or i32 %w, 16777216\n"), "{narrow}");
         assert!(narrow.ends_with("declare i32 @llvm.cttz.i32(i32, i1)\n"), "{narrow}");
+    }
+
+    #[test]
+    fn sums_without_sign_use_the_last_spare_bit() {
+        let text = definition("uadd.sat.i7").unwrap();
+        let cut = "  %t = icmp ugt i8 %v, 127\n  %m = select i1 %t, i8 127, i8 %v\n";
+        assert!(text.contains(cut), "{text}");
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //!
 //! Expects an optimised entry in host form.
 //! Leaves numbers in the constants: where a global is, only a launch knows. The number is made an address
-//! where it is used, which is where the access hook is asked or where it is compared with a global's.
+//! where it is used, which is where the access hook is asked, where it is compared and where it becomes an integer.
 //!
 //! `@T = constant [1 x ptr] [ptr @A]`, `%p = load ptr, ptr @T` and a hook that is asked for `%p` become
 //! `@T = constant [1 x i64] [i64 -9223372036854775808]`, the same load,
 //! `%cc.found.0.0 = select i1 %cc.found.0.0.is, ptr @A, ptr %p` and a hook that is asked for that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crosscut_image::hooks;
 
@@ -111,13 +111,14 @@ fn look_up(function: &mut Item, globals: &[String]) {
         lines.extend(in_memory(globals));
     }
     let mut count = 0;
+    let loaded = loaded(body);
     for line in &body[label..] {
         let mut line = line.clone();
         for value in
-            unknown_addresses(&line, globals).into_iter().map(str::to_owned).collect::<Vec<_>>()
+            unknown_addresses(&line, &loaded).into_iter().map(str::to_owned).collect::<Vec<_>>()
         {
             let found = if globals.len() > FEW {
-                by_memory(&value, count, &mut lines)
+                by_memory(&value, count, globals.len(), &mut lines)
             } else {
                 by_trying(&value, count, globals, &mut lines)
             };
@@ -129,24 +130,55 @@ fn look_up(function: &mut Item, globals: &[String]) {
     function.lines = lines;
 }
 
+/// The values that come from memory, directly or by a choice: they may be numbers. What is computed from one is
+/// none, because a number is only used as a whole.
+fn loaded(body: &[String]) -> HashSet<&str> {
+    let instructions: Vec<Instruction<'_>> =
+        body.iter().filter_map(|line| Instruction::parse(line)).collect();
+    let mut loaded = HashSet::new();
+    loop {
+        let before = loaded.len();
+        for instruction in &instructions {
+            let Some(result) = instruction.result else { continue };
+            let comes_from_memory = match instruction.opcode {
+                "load" | "inttoptr" | "extractvalue" | "extractelement" => true,
+                "phi" | "select" | "freeze" => {
+                    instruction.operands().any(|operand| loaded.contains(operand))
+                }
+                _ => false,
+            };
+            if comes_from_memory {
+                loaded.insert(result);
+            }
+        }
+        if loaded.len() == before {
+            return loaded;
+        }
+    }
+}
+
 /// The values of an instruction that may be numbers and must be addresses.
-fn unknown_addresses<'a>(line: &'a str, globals: &[String]) -> Vec<&'a str> {
+fn unknown_addresses<'a>(line: &'a str, loaded: &HashSet<&str>) -> Vec<&'a str> {
     if line.contains(hooks::GLOBAL_ADDRESS)
         && let Some(call) = Call::parse(line)
         && call.callee.strip_prefix('@') == Some(hooks::GLOBAL_ADDRESS)
     {
         return call.value(0).filter(|value| value.starts_with('%')).into_iter().collect();
     }
-    match Instruction::parse(line) {
-        // One of the two is a global: the other may come from a table.
-        Some(comparison)
-            if comparison.opcode == "icmp"
-                && comparison.operands().any(|it| globals.iter().any(|global| global == it)) =>
-        {
-            comparison.operands().filter(|operand| operand.starts_with('%')).collect()
-        }
-        _ => Vec::new(),
+    let Some(instruction) = Instruction::parse(line) else { return Vec::new() };
+    let is_of_addresses = match instruction.opcode {
+        // No number is null.
+        "icmp" => tokens(line).any(|it| it.1 == "ptr") && !tokens(line).any(|it| it.1 == "null"),
+        "ptrtoint" => true,
+        _ => false,
+    };
+    if !is_of_addresses {
+        return Vec::new();
     }
+    let mut values: Vec<&str> =
+        instruction.operands().filter(|operand| loaded.contains(operand)).collect();
+    values.dedup();
+    values
 }
 
 /// The line with another operand; its result may have any name but that of an operand.
@@ -180,12 +212,13 @@ fn in_memory(globals: &[String]) -> Vec<String> {
 }
 
 /// Looks `value` up there, if it is a number.
-fn by_memory(value: &str, count: usize, lines: &mut Vec<String>) -> String {
+fn by_memory(value: &str, count: usize, globals: usize, lines: &mut Vec<String>) -> String {
     let name = format!("%cc.found.{count}");
     lines.extend([
         format!("  {name}.number = ptrtoint ptr {value} to i64"),
-        format!("  {name}.is = icmp slt i64 {name}.number, 0"),
-        format!("  {name}.distance = and i64 {name}.number, {}", i64::MAX),
+        format!("  {name}.distance = sub i64 {name}.number, {}", address(0)),
+        // Addresses of a device may have their first bit set, too.
+        format!("  {name}.is = icmp ult i64 {name}.distance, {}", (globals as u64) << STEP),
         format!("  {name}.index = lshr i64 {name}.distance, {STEP}"),
         // What is no number leads to the first, and is not used.
         format!("  {name}.inside = select i1 {name}.is, i64 {name}.index, i64 0"),
@@ -222,6 +255,9 @@ start:
   %f = call ptr @__crosscut_global_address(ptr %p, i64 4, i64 4, i64 6)
   %g = call ptr @__crosscut_global_address(ptr @A, i64 4, i64 4, i64 6)
   %same = icmp eq ptr %p, @A
+  %q = select i1 %same, ptr @A, ptr @C
+  %also = icmp eq ptr %p, %q
+  %none = icmp eq ptr %p, null
   ret void
 }
 ";
@@ -251,6 +287,14 @@ start:
   %cc.found.1.1.is = icmp eq i64 %cc.found.1.number, -9223372032559808512
   %cc.found.1.1 = select i1 %cc.found.1.1.is, ptr @C, ptr %cc.found.1.0
   %same = icmp eq ptr %cc.found.1.1, @A
+  %q = select i1 %same, ptr @A, ptr @C
+  %cc.found.2.number = ptrtoint ptr %p to i64
+  %cc.found.2.0.is = icmp eq i64 %cc.found.2.number, -9223372036854775808
+  %cc.found.2.0 = select i1 %cc.found.2.0.is, ptr @A, ptr %p
+  %cc.found.2.1.is = icmp eq i64 %cc.found.2.number, -9223372032559808512
+  %cc.found.2.1 = select i1 %cc.found.2.1.is, ptr @C, ptr %cc.found.2.0
+  %also = icmp eq ptr %cc.found.2.1, %q
+  %none = icmp eq ptr %p, null
   ret void
 }";
         assert_eq!(ir.find("@k").unwrap().lines[1..].join("\n"), expected);
@@ -267,6 +311,23 @@ start:
         assert!(text.contains("@T = constant [9 x i64] [i64 -9223372036854775808, "), "{text}");
         assert!(text.contains("store ptr @G8, ptr %cc.globals.8, align 8"), "{text}");
         assert!(text.contains("address(ptr %cc.found.0, i64 4"), "{text}");
+        // Nine times the step: what lies beyond is an address, whatever its first bit.
+        assert!(text.contains(".is = icmp ult i64 %cc.found.0.distance, 38654705664"), "{text}");
+    }
+
+    #[test]
+    fn values_that_come_from_memory_by_choices_are_looked_up_where_they_become_integers() {
+        let body = "  %a = load ptr, ptr @T, align 8\n  %b = phi ptr [ %c, %x ], [ @A, %y ]\n  \
+                    %c = select i1 %s, ptr %a, ptr %b\n  %d = getelementptr i8, ptr %m, i64 8\n";
+        let lines: Vec<String> = body.lines().map(str::to_owned).collect();
+        let mut found: Vec<&str> = loaded(&lines).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, ["%a", "%b", "%c"]);
+        let asked = |line| unknown_addresses(line, &loaded(&lines)).join(" ");
+        assert_eq!(asked("  %n = ptrtoint ptr %b to i64"), "%b");
+        assert_eq!(asked("  %n = icmp ult ptr %d, %c"), "%c");
+        assert_eq!(asked("  %n = icmp eq ptr %c, %c"), "%c");
+        assert_eq!(asked("  %n = icmp eq i64 %a, %b"), "");
     }
 
     #[test]
