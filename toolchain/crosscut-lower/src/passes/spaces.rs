@@ -2,7 +2,8 @@
 //!
 //! Expects one kernel in host form: every pointer in space 0.
 //! Leaves: pointers generic (4), variables in global memory (1), stack slots private (0) and cast to
-//! generic. Pointers that already name a space keep it.
+//! generic. Pointers and variables that already name a space keep it: the optimiser puts tables that it makes of a
+//! `switch` into global memory itself.
 //!
 //! `%x = alloca i32` becomes `%cc.stack.0 = alloca i32` and
 //! `%x = addrspacecast ptr %cc.stack.0 to ptr addrspace(4)`.
@@ -16,15 +17,17 @@ pub(crate) fn run(ir: &mut Ir) {
     let variables: HashSet<String> = ir
         .items
         .iter()
-        .filter(|item| item.kind == Kind::Variable)
+        .filter(|item| item.kind == Kind::Variable && !names_a_space(&item.lines[0]))
         .map(|item| item.name.clone())
         .collect();
     for item in &mut ir.items {
         match item.kind {
             Kind::Variable => {
                 let (name, value) = item.lines[0].split_at(item.name.len());
+                let named = names_a_space(value);
                 let value = convert(value, &variables);
-                item.lines[0] = format!("{name}{}", in_global_memory(&value));
+                let value = if named { value } else { in_global_memory(&value) };
+                item.lines[0] = format!("{name}{value}");
             }
             Kind::Declaration => {
                 item.name = rename_intrinsic(&item.name).unwrap_or_else(|| item.name.clone());
@@ -91,6 +94,13 @@ fn rename_intrinsic(name: &str) -> Option<String> {
     (name.starts_with("@llvm.") && name.contains(".p0")).then(|| name.replace(".p0", ".p4"))
 }
 
+/// Whether a variable's definition says where the variable is. (What its value says comes later.)
+fn names_a_space(definition: &str) -> bool {
+    let words = tokens(definition).map(|token| token.1);
+    let mut before = words.take_while(|word| !matches!(*word, "global" | "constant"));
+    before.any(|word| word == "addrspace")
+}
+
 /// Inserts the address space into a variable's definition.
 fn in_global_memory(value: &str) -> String {
     let at = tokens(value)
@@ -127,5 +137,20 @@ mod tests {
              \x20 ret void\n}\n\
              declare void @llvm.memcpy.p4.p4.i64(ptr addrspace(4), ptr addrspace(4), i64, i1)\n"
         );
+    }
+
+    #[test]
+    fn a_table_that_is_in_global_memory_stays_there() {
+        let text = "\
+@switch.table.k = private unnamed_addr addrspace(1) constant [2 x i64] [i64 1, i64 2], align 8
+define void @k(i64 %i) {
+  %p = getelementptr inbounds i64, ptr addrspace(1) @switch.table.k, i64 %i
+  %v = load i64, ptr addrspace(1) %p, align 8
+  ret void
+}
+";
+        let mut ir = Ir::parse(text);
+        run(&mut ir);
+        assert_eq!(ir.print(), text);
     }
 }
