@@ -185,33 +185,3 @@ fn a_variable_has_one_address_if_the_driver_tells_any() -> Result<()> {
     }
     Ok(())
 }
-
-#[test]
-fn a_first_use_of_another_global_may_wait_for_a_task_that_writes_the_variable() -> Result<()> {
-    static COUNT: DeviceGlobal<AtomicU32, DeviceImageScope> = DeviceGlobal::zeroed();
-    static OTHER: DeviceGlobal<[u32; 2]> = DeviceGlobal::new([3, 4]);
-    let [first, second] = [Queue::new()?, Queue::new()?];
-    let third = Queue::new()?;
-    first.read(&COUNT)?;
-    let (start, started) = std::sync::mpsc::channel::<()>();
-    let task = second.host_task(move || {
-        // Long enough for the launch below to be on its way; less would only make the test weaker.
-        let _ = started.recv_timeout(std::time::Duration::from_millis(300));
-        third.write(&COUNT, &10).and_then(|event| event.wait()).unwrap();
-    })?;
-    first.launch().after(&task).single_task((), |()| ())?;
-    let (ended, end) = std::sync::mpsc::channel::<()>();
-    std::thread::spawn(move || {
-        let hangs = end.recv_timeout(std::time::Duration::from_secs(60));
-        if hangs == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            std::process::abort();
-        }
-    });
-    first.parallel_for(2, &OTHER, |i, other| {
-        COUNT.fetch_add(other[i], Relaxed);
-    })?;
-    drop(start);
-    assert_eq!(first.read(&COUNT)?, 17);
-    drop(ended);
-    Ok(())
-}
