@@ -4,8 +4,7 @@
 //! a promise has failed. So commands that wait for an open promise, by themselves or by way of other
 //! commands, are handed over when it is kept, and fail when it is not.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crosscut_adapter_api::turns;
 
@@ -24,13 +23,9 @@ pub(crate) struct Deferred {
 
 impl Deferred {
     /// Goes on when all of `open` are settled.
-    pub(crate) fn until_settled(self, open: Vec<Arc<EventHandle>>) {
-        let count = AtomicUsize::new(open.len());
-        let waiting = Arc::new(Waiting { count, deferred: Mutex::new(Some(self)) });
-        for event in open {
-            let waiting = Arc::clone(&waiting);
-            event.fate.on_set(Box::new(move |_| waiting.one_less()));
-        }
+    pub(crate) fn until_settled(self, open: &[Arc<EventHandle>]) {
+        let fates = open.iter().map(|event| &event.fate);
+        turns::take_when_all_are_set(fates, move || self.go_on());
     }
 
     /// Hands the command over, or has it fail.
@@ -42,24 +37,6 @@ impl Deferred {
         };
         if let Err(failure) = outcome {
             self.event.fail(failure);
-        }
-    }
-}
-
-/// How many events a command still waits for.
-struct Waiting {
-    count: AtomicUsize,
-    deferred: Mutex<Option<Deferred>>,
-}
-
-impl Waiting {
-    fn one_less(&self) {
-        if self.count.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return;
-        }
-        let deferred = self.deferred.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(deferred) = deferred {
-            turns::take(move || deferred.go_on());
         }
     }
 }

@@ -153,7 +153,7 @@ impl QueueHandle {
             self.note(&mut state, &event);
             drop(state);
             let (queue, event) = (Arc::clone(self), Arc::clone(&event));
-            Deferred { queue, command, event, after }.until_settled(open);
+            Deferred { queue, command, event, after }.until_settled(&open);
         }
         Ok(Box::new(ZeEvent(event)))
     }

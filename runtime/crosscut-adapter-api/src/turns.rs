@@ -6,6 +6,10 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::Latch;
 
 type Turn = Box<dyn FnOnce()>;
 
@@ -48,6 +52,25 @@ pub fn take(turn: impl FnOnce() + 'static) {
     }
 }
 
+/// [Takes](take) `turn` on the thread that sets the last of `latches`, of which there is one at least.
+pub fn take_when_all_are_set<'a>(
+    latches: impl ExactSizeIterator<Item = &'a Latch>,
+    turn: impl FnOnce() + Send + 'static,
+) {
+    let waiting = Arc::new((AtomicUsize::new(latches.len()), Mutex::new(Some(turn))));
+    for latch in latches {
+        let waiting = Arc::clone(&waiting);
+        latch.on_set(Box::new(move |_| {
+            let (left, turn) = &*waiting;
+            if left.fetch_sub(1, Ordering::AcqRel) > 1 {
+                return;
+            }
+            let turn = turn.lock().unwrap_or_else(PoisonError::into_inner).take();
+            turn.into_iter().for_each(take);
+        }));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -78,5 +101,20 @@ mod tests {
         let counted = Rc::clone(&done);
         take(move || counted.set(1));
         assert_eq!(done.get(), 1);
+    }
+
+    #[test]
+    fn a_turn_that_waits_for_several_comes_after_the_last_of_them() {
+        let latches: [Latch; 3] = Default::default();
+        let came = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&came);
+        take_when_all_are_set(latches.iter(), move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        for latch in &latches {
+            assert_eq!(came.load(Ordering::Relaxed), 0);
+            latch.set(Ok(()));
+        }
+        assert_eq!(came.load(Ordering::Relaxed), 1);
     }
 }
