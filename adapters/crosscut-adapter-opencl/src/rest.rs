@@ -6,11 +6,11 @@
 //! have released the queue already. So such a queue is kept until everything on it has completed and a
 //! while has passed, and released by whoever gives up or makes the next one.
 //!
-//! The same runtime aborts now and then, in a call of a pure virtual function, if the process ends while such
-//! a queue has commands: always if one waits for a host task, and in one of twenty runs with a plain kernel.
-//! It does not if the queue has been released by then. So a process that ends releases those of CPUs, and does not
-//! mind a thread of the driver's that hangs. Drivers of other devices may wait there for what has been submitted:
-//! their queues are left to them.
+//! The same runtime crashes if a command of such a queue ends while the process does: the thread that ran the
+//! command finds objects torn down (queues in order it waits for). And it crashes if a command waits there for a host
+//! task, unless the queue has been released by then. So a process that ends waits for what queues of CPUs were given,
+//! though not for long, and releases them; a thread of the driver's that hangs does not matter then. Drivers of other
+//! devices may wait there for what has been submitted: their queues are left to them.
 
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,10 +19,14 @@ use crosscut_adapter_api::{DeviceKind, DriverError, Event};
 
 use crate::context::ContextHandle;
 use crate::exit;
-use crate::sys::{Api, Handle};
+use crate::sys::{self, Api, Handle};
 
 /// By then the driver's threads have long left what they were in the middle of.
 const REST: Duration = Duration::from_millis(500);
+
+/// How long commands may hold up the end of the process. Those that run longer end while the driver is torn down by
+/// a rare chance only, those that wait for a host task do not end.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A queue out of order that has not been released.
 struct Held {
@@ -62,7 +66,68 @@ fn release_all() {
     let held = HELD.try_lock().map_or_else(|_| Vec::new(), |mut held| std::mem::take(&mut *held));
     let (releasable, left): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.also_at_exit);
     std::mem::forget(left);
+    wait_for(&releasable);
     drop(releasable);
+}
+
+/// Waits until what the queues were given has ended, for as long as patience lasts.
+fn wait_for(queues: &[Held]) {
+    let started = Instant::now();
+    let mut last: Vec<Last> = queues.iter().filter_map(Held::last).collect();
+    loop {
+        last.retain(|last| !last.is_over());
+        if last.is_empty() || started.elapsed() > PATIENCE {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// An event that completes after everything that its queue was given. The process is ending, and this is the one
+/// place where the driver is called nevertheless: no other kind of event would ask it.
+struct Last {
+    api: &'static Api,
+    event: Handle,
+}
+
+impl Held {
+    /// `None` if the driver refuses.
+    fn last(&self) -> Option<Last> {
+        let (api, mut event) = (self.api, std::ptr::null_mut());
+        // SAFETY: the queue is alive, as whoever has this is the one to release it; an empty list waits for
+        // everything.
+        let code = unsafe {
+            (api.clEnqueueBarrierWithWaitList)(self.queue, 0, std::ptr::null(), &raw mut event)
+        };
+        // SAFETY: as above.
+        unsafe { (api.clFlush)(self.queue) };
+        (code == sys::CL_SUCCESS).then_some(Last { api, event })
+    }
+}
+
+impl Last {
+    /// Whether it has completed, or nobody can tell.
+    fn is_over(&self) -> bool {
+        let mut status = 0_i32;
+        // SAFETY: the event is alive, and its status is a `cl_int`, for which there is room.
+        let code = unsafe {
+            (self.api.clGetEventInfo)(
+                self.event,
+                sys::CL_EVENT_COMMAND_EXECUTION_STATUS,
+                size_of::<i32>(),
+                (&raw mut status).cast(),
+                std::ptr::null_mut(),
+            )
+        };
+        code != sys::CL_SUCCESS || status <= sys::CL_COMPLETE
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        // SAFETY: this is the one reference that enqueueing gave.
+        unsafe { (self.api.clReleaseEvent)(self.event) };
+    }
 }
 
 impl Drop for Held {

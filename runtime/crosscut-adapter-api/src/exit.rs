@@ -113,8 +113,8 @@ pub fn watch(once: &'static Once) {
 /// Has `act` called when the process ends, while the driver is still there: after the last call that anyone
 /// else makes, and once.
 ///
-/// It may call the driver without asking [`driver`], must not block, and must not panic. A process that was
-/// forked off does not call it: the driver's threads are not there to answer.
+/// It may call the driver without asking [`driver`], must not block for more than moments, and must not
+/// panic. A process that was forked off does not call it: the driver's threads are not there to answer.
 pub fn before_the_driver(act: fn()) {
     LAST.lock()
         .unwrap_or_else(PoisonError::into_inner)
