@@ -83,8 +83,8 @@ fn wait_for(queues: &[Held]) {
     }
 }
 
-/// An event that completes after everything that its queue was given. The process is ending, and this is the one
-/// place where the driver is called nevertheless: no other kind of event would ask it.
+/// An event that completes after everything that its queue was given. The process is ending: a `ClEvent` would
+/// refuse to ask the driver.
 struct Last {
     api: &'static Api,
     event: Handle,

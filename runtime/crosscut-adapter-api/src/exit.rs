@@ -113,7 +113,7 @@ pub fn watch(once: &'static Once) {
 /// Has `act` called when the process ends, while the driver is still there: after the last call that anyone
 /// else makes, and once.
 ///
-/// It may call the driver without asking [`driver`], must not block for more than moments, and must not
+/// It may call the driver without asking [`driver`], must not block for more than a few seconds, and must not
 /// panic. A process that was forked off does not call it: the driver's threads are not there to answer.
 pub fn before_the_driver(act: fn()) {
     LAST.lock()
