@@ -9,6 +9,12 @@ use crate::error::{check, command_failed, error};
 use crate::exit;
 use crate::sys::{self, Api, Handle};
 
+/// How often a command is asked for its status: some microseconds, in which an empty kernel ends also where the
+/// machine has other things to do.
+const LOOKS: u32 = 400;
+/// As many items are for one thread or two.
+const FEW_ITEMS: usize = 4096;
+
 /// A `cl_event`.
 pub(crate) struct ClEvent {
     api: &'static Api,
@@ -16,6 +22,8 @@ pub(crate) struct ClEvent {
     /// Which queue the command is on, if that is in order: no command of it need wait for another.
     in_order_queue: Option<u64>,
     profiling: bool,
+    /// How often it is asked for its status before it is waited for.
+    looks: u32,
 }
 
 // SAFETY: the raw pointer is a `cl_event`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API calls
@@ -32,7 +40,16 @@ impl ClEvent {
         in_order_queue: Option<u64>,
         profiling: bool,
     ) -> Self {
-        Self { api, raw, in_order_queue, profiling }
+        Self { api, raw, in_order_queue, profiling, looks: LOOKS }
+    }
+
+    /// The event of a launch of so many items. Where they are many the driver shares them out among its threads, of
+    /// which one that waits on a CPU is another: it is not to be held up by looking.
+    pub(crate) fn of_items(mut self, items: usize) -> Self {
+        if items > FEW_ITEMS {
+            self.looks = 0;
+        }
+        self
     }
 
     /// One of the command's times.
@@ -58,20 +75,42 @@ impl ClEvent {
     fn status(&self) -> Result<i32, DriverError> {
         const CALL: &str = "clGetEventInfo";
         let _alive = exit::enter(CALL)?;
-        let mut status = 0_i32;
-        // SAFETY: the event is alive, and its status is a `cl_int`, for which there is room.
-        let code = unsafe {
-            (self.api.clGetEventInfo)(
-                self.raw,
-                sys::CL_EVENT_COMMAND_EXECUTION_STATUS,
-                size_of::<i32>(),
-                (&raw mut status).cast(),
-                std::ptr::null_mut(),
-            )
-        };
-        check(CALL, code)?;
-        Ok(status)
+        // SAFETY: the event is alive, and so is the driver.
+        unsafe { ask_status(self.api, self.raw) }.map_err(|code| error(CALL, code))
     }
+
+    /// Returns when the command has ended or a moment has passed.
+    ///
+    /// Intel's CPU runtime puts a thread to sleep that waits for a command which one of its own has begun, and they
+    /// begin within a fraction of a microsecond. Sleeping and waking takes longer than a short kernel.
+    fn look_for_a_moment(&self, _: &exit::Waiting) {
+        for _ in 0..self.looks {
+            // SAFETY: the event is alive, and so is the driver, as somebody waits in it.
+            if !matches!(unsafe { ask_status(self.api, self.raw) }, Ok(1..)) {
+                return;
+            }
+        }
+    }
+}
+
+/// The status of an event's command: positive while it is not complete, negative if it failed; or the code of a
+/// driver that does not tell.
+///
+/// # Safety
+/// The event is alive, and its driver is not torn down.
+pub(crate) unsafe fn ask_status(api: &Api, event: Handle) -> Result<i32, i32> {
+    let mut status = 0_i32;
+    // SAFETY: the caller's promise; a status is a `cl_int`, for which there is room.
+    let code = unsafe {
+        (api.clGetEventInfo)(
+            event,
+            sys::CL_EVENT_COMMAND_EXECUTION_STATUS,
+            size_of::<i32>(),
+            (&raw mut status).cast(),
+            std::ptr::null_mut(),
+        )
+    };
+    if code == sys::CL_SUCCESS { Ok(status) } else { Err(code) }
 }
 
 impl Event for ClEvent {
@@ -101,7 +140,9 @@ impl Event for ClEvent {
 
     fn wait(&self) -> Result<(), DriverError> {
         const CALL: &str = "clWaitForEvents";
-        let _waiting = exit::wait(CALL)?;
+        let waiting = exit::wait(CALL)?;
+        self.look_for_a_moment(&waiting);
+        // A status does not make visible what the command wrote: only this does.
         // SAFETY: the event is alive.
         match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
             sys::CL_SUCCESS => Ok(()),

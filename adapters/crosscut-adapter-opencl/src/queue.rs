@@ -93,14 +93,14 @@ impl ClQueue {
         call: &'static str,
         status: i32,
         event: Handle,
-    ) -> Result<Box<dyn Event>, DriverError> {
+    ) -> Result<ClEvent, DriverError> {
         check(call, status)?;
         let event = ClEvent::new(self.context.api, event, self.in_order, self.profiling);
         // A refusal here must not become an error, because the command is submitted and will run:
         // waiting for it flushes again, and tells.
         // SAFETY: the queue is alive.
         unsafe { (self.context.api.clFlush)(self.raw) };
-        Ok(Box::new(event))
+        Ok(event)
     }
 
     /// Submits a command by `run`, which hands the driver the events to wait for and a place for the
@@ -115,7 +115,7 @@ impl ClQueue {
         let waits = WaitList::new(after, self.in_order);
         let mut event = std::ptr::null_mut();
         let status = run(&waits, &raw mut event);
-        self.submitted(call, status, event)
+        Ok(Box::new(self.submitted(call, status, event)?))
     }
 
     /// Copies between two addresses, one of them in `usm` memory.
@@ -190,7 +190,8 @@ impl Queue for ClQueue {
             )
         };
         drop(kernel_arguments);
-        self.submitted(CALL, status, event)
+        let items = size[..dimensions].iter().product();
+        Ok(Box::new(self.submitted(CALL, status, event)?.of_items(items)))
     }
 
     unsafe fn write(

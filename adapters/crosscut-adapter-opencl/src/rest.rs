@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use crosscut_adapter_api::{DeviceKind, DriverError, Event};
 
 use crate::context::ContextHandle;
+use crate::event::ask_status;
 use crate::exit;
 use crate::sys::{self, Api, Handle};
 
@@ -108,18 +109,8 @@ impl Held {
 impl Last {
     /// Whether it has completed, or nobody can tell.
     fn is_over(&self) -> bool {
-        let mut status = 0_i32;
-        // SAFETY: the event is alive, and its status is a `cl_int`, for which there is room.
-        let code = unsafe {
-            (self.api.clGetEventInfo)(
-                self.event,
-                sys::CL_EVENT_COMMAND_EXECUTION_STATUS,
-                size_of::<i32>(),
-                (&raw mut status).cast(),
-                std::ptr::null_mut(),
-            )
-        };
-        code != sys::CL_SUCCESS || status <= sys::CL_COMPLETE
+        // SAFETY: the event is alive, and the driver is there until this process has waited.
+        !matches!(unsafe { ask_status(self.api, self.event) }, Ok(1..))
     }
 }
 

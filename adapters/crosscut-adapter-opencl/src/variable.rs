@@ -105,7 +105,7 @@ impl ClQueue {
                 &raw mut event,
             )
         };
-        self.submitted(name, status, event)
+        Ok(Box::new(self.submitted(name, status, event)?))
     }
 
     fn variables(&self) -> sys::Variables {
