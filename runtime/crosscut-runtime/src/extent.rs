@@ -44,7 +44,7 @@ impl Extent {
         self.addresses.contains(&address)
     }
 
-    fn overlaps(&self, other: &Self) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.addresses.start < other.addresses.end && other.addresses.start < self.addresses.end
     }
 
@@ -56,26 +56,11 @@ impl Extent {
     }
 }
 
-/// Programs that are gone, each with the generation under which it went; of those that lay at the same place the
-/// oldest comes first.
-#[derive(Default)]
-pub(crate) struct Gone(Vec<(u64, Extent)>);
-
-impl Gone {
-    /// A program went. One that comes and goes again and again, with no other at its place in between, is
-    /// remembered once.
-    pub(crate) fn add(&mut self, generation: u64, extent: Extent) {
-        match self.0.iter_mut().rfind(|(_, known)| known.overlaps(&extent)) {
-            Some((when, known)) if *known == extent => *when = generation,
-            _ => self.0.push((generation, extent)),
-        }
-    }
-
-    /// The program that had this address and went after generation `since`, the first of them if there were
-    /// several.
-    pub(crate) fn after(&self, since: u64, address: usize) -> Option<&Extent> {
-        let went = |(when, extent): &&(u64, Extent)| *when > since && extent.contains(address);
-        self.0.iter().find(went).map(|(_, extent)| extent)
+#[cfg(test)]
+impl Extent {
+    /// A hundred bytes, with the table at the tenth.
+    pub(crate) fn at(start: usize, layout: u64) -> Self {
+        Self { addresses: start..start + 100, table: start + 10, layout: Some(layout) }
     }
 }
 
@@ -83,32 +68,12 @@ impl Gone {
 mod tests {
     use super::*;
 
-    fn extent(start: usize, layout: Option<u64>) -> Extent {
-        Extent { addresses: start..start + 100, table: start + 10, layout }
-    }
-
     #[test]
     fn ids_follow_the_program_and_not_its_address() {
-        let at = |start| extent(start, Some(7)).id_of(start + 30);
+        let at = |start| Extent::at(start, 7).id_of(start + 30);
         assert_eq!(at(1000).as_deref(), Some("layout 0000000000000007 at 20"));
         assert_eq!(at(1000), at(5000));
-        assert_ne!(at(1000), extent(1000, Some(8)).id_of(1030));
-        assert_eq!(extent(1000, None).id_of(1030), None);
-    }
-
-    #[test]
-    fn of_several_programs_at_an_address_the_first_that_went_since_had_it() {
-        let mut gone = Gone::default();
-        gone.add(3, extent(1000, Some(7)));
-        gone.add(5, extent(1050, Some(8)));
-        assert_eq!(gone.after(0, 1060).unwrap().layout, Some(7));
-        assert_eq!(gone.after(3, 1060).unwrap().layout, Some(8));
-        assert_eq!(gone.after(3, 1010), None);
-        gone.add(7, extent(1050, Some(8)));
-        assert_eq!(gone.0.len(), 2);
-        assert_eq!(gone.after(5, 1060).unwrap().layout, Some(8));
-        gone.add(9, extent(1000, Some(7)));
-        assert_eq!(gone.after(7, 1060).unwrap().layout, Some(7));
-        assert_eq!(gone.after(3, 1060).unwrap().layout, Some(8));
+        assert_ne!(at(1000), Extent::at(1000, 8).id_of(1030));
+        assert_eq!(Extent { layout: None, ..Extent::at(1000, 7) }.id_of(1030), None);
     }
 }

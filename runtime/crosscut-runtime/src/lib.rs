@@ -41,6 +41,7 @@ mod few;
 mod global;
 mod global_buffer;
 mod global_copy;
+mod gone;
 mod groups;
 mod home;
 mod host_task;

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crosscut_image::registration::{self, DESCRIPTOR_VERSION, Descriptor, HostObject};
 use crosscut_image::{Global, Image, Kernel, Target, decode};
 
-use crate::extent::{self, Extent};
+use crate::extent::Extent;
+use crate::gone::Gone;
 use crate::{Error, ErrorKind};
 
 /// One registered binary.
@@ -58,16 +59,7 @@ static PROGRAMS: Mutex<Vec<Arc<Program>>> = Mutex::new(Vec::new());
 /// Grows with every change of `PROGRAMS`, so that contexts notice that what they cached is old.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// The statics of programs that are gone, by address: under which generation they went, and their ids.
-/// Contexts look here before they take an instance at such an address for that of another program.
-static GONE: Mutex<Option<Gone>> = Mutex::new(None);
-
-#[derive(Default)]
-struct Gone {
-    listed: HashMap<usize, (u64, String)>,
-    /// For the statics that no table had.
-    programs: extent::Gone,
-}
+static GONE: Mutex<Gone> = Mutex::new(Gone::new());
 
 /// Takes a program's images and device globals. Called by the program's own constructor.
 ///
@@ -118,7 +110,8 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
     let address = descriptor.addr();
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let next = generation() + 1;
-    for program in programs.iter().filter(|program| program.address == address) {
+    let leaves_us = |program: &&Arc<Program>| program.address == address && !program.has_runtime();
+    for program in programs.iter().filter(leaves_us) {
         let Descriptor { version, objects, objects_length, .. } = program.descriptor;
         // SAFETY: the program is still mapped: it is just saying that it will not be.
         let table = (version == DESCRIPTOR_VERSION)
@@ -127,11 +120,7 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
         // A table that cannot be read is one that no context has read either.
         let statics = table.and_then(|table| statics(table).ok()).unwrap_or_default();
         let mut gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let gone = gone.get_or_insert_default();
-        gone.listed.extend(statics.into_iter().map(|(id, address)| (address, (next, id))));
-        if let Some(extent) = &program.extent {
-            gone.programs.add(next, extent.clone());
-        }
+        gone.add(next, statics, program.extent.clone());
     }
     let going = programs.extract_if(.., |program| program.address == address).collect::<Vec<_>>();
     GENERATION.fetch_add(1, Ordering::Release);
@@ -144,21 +133,14 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
 }
 
 /// Those of the statics at these addresses that went after generation `since`, with their ids; without one if
-/// nobody can tell which they were. Costs as much as there are addresses, however many statics ever went.
+/// nobody can tell which they were. Costs as much as there are addresses and programs that went, however many statics those
+/// had.
 pub(crate) fn gone_since(
     since: u64,
     addresses: impl Iterator<Item = usize>,
 ) -> HashMap<usize, Option<String>> {
     let gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(gone) = gone.as_ref() else { return HashMap::new() };
-    let went = |address| {
-        let listed = gone.listed.get(&address).filter(|(when, _)| *when > since);
-        match listed {
-            Some((_, id)) => Some(Some(id.clone())),
-            None => gone.programs.after(since, address).map(|program| program.id_of(address)),
-        }
-    };
-    addresses.filter_map(|address| Some((address, went(address)?))).collect()
+    addresses.filter_map(|address| Some((address, gone.after(since, address)?))).collect()
 }
 
 /// Another program's global of the same id that is not the same global: another size, alignment or
@@ -296,6 +278,12 @@ impl Program {
     /// The number that tells this program from every other one that is or was registered.
     pub(crate) fn id(&self) -> u64 {
         self.serial
+    }
+
+    /// Whether this very runtime is a part of it: then that goes with it, and nobody will ask what was there.
+    fn has_runtime(&self) -> bool {
+        let of_ours = (&raw const GENERATION).addr();
+        self.extent.as_ref().is_some_and(|extent| extent.contains(of_ours))
     }
 
     /// The images, decoded at the first call.

@@ -5,7 +5,7 @@ mod program;
 use crosscut_adapter_mock::{Call, Mock};
 use crosscut_image::Parameter::Global;
 use crosscut_image::global_properties;
-use crosscut_image::registration::{Descriptor, Extent};
+use crosscut_image::registration::{Descriptor, Extent, HostObject};
 use crosscut_runtime::{__crosscut_register, __crosscut_unregister, GlobalHandle, Queue};
 use program::{descriptor, device, image, kernel, launch, queue, read_global, set_word, word};
 
@@ -141,6 +141,34 @@ fn a_global_of_an_unknown_layout_is_forgotten_with_its_program() {
             write(&queue, program.global, 55);
         });
     }
+}
+
+#[test]
+fn who_looks_late_finds_what_belonged_to_the_first_program_at_an_address() {
+    let queue = queue(&device(&Mock::new()));
+    let Unlisted { place, global, start } = Unlisted::new();
+    // SAFETY: leaked, and nobody reads it while no program is registered with it.
+    let original = unsafe { *place };
+    // The same static under another id, as in another program that is loaded at the same place.
+    let with_id = |id: &'static str| {
+        let table = Box::leak(Box::new(HostObject { offset: 0, id: id.as_ptr(), id_length: 1 }));
+        let distance = start.addr().wrapping_sub((&raw const *table).addr());
+        table.offset = distance.cast_signed() as i64;
+        Descriptor { objects: &raw const *table, objects_length: 1, ..original }
+    };
+    let loaded = |id, with: &mut dyn FnMut()| {
+        // SAFETY: as above.
+        unsafe { place.write(with_id(id)) };
+        // SAFETY: a descriptor of leaked data.
+        unsafe { __crosscut_register(place) };
+        with();
+        __crosscut_unregister(place);
+    };
+    loaded("P", &mut || write(&queue, global, 55));
+    // This context does not see the second program at all.
+    loaded("Q", &mut || ());
+    loaded("Q", &mut || assert_eq!(read_global(&queue, global).unwrap(), 20, "it is not P's"));
+    loaded("P", &mut || assert_eq!(read_global(&queue, global).unwrap(), 55));
 }
 
 #[test]
