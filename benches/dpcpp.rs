@@ -43,7 +43,7 @@ api! {
     peer_step: fn() -> i32,
     peer_write: fn(*const u32, usize) -> i32,
     peer_read: fn(*mut u32, usize) -> i32,
-    peer_start: fn(*const c_char, *const c_char, *const c_char, *mut u32) -> i32,
+    peer_start: fn(*const c_char, *const c_char, *const c_char, u32, *const c_char, *mut u32) -> i32,
 }
 
 /// DPC++'s run time, loaded. There is one in a process, and it is used from one thread.
@@ -97,14 +97,28 @@ impl Dpcpp {
         self.check(unsafe { (self.0.peer_read)(to.as_mut_ptr(), to.len()) })
     }
 
-    /// Builds a program of that text and runs a kernel of it; needs no `open`.
-    pub(crate) fn start(&self, device: &str, text: &str, kernel: &str) -> Result<u32> {
-        let (device, text, kernel) =
-            (CString::new(device)?, CString::new(text)?, CString::new(kernel)?);
+    /// Builds a program of that text, writes one of its globals and runs a kernel of it; needs no `open`.
+    pub(crate) fn start(
+        &self,
+        device: &str,
+        text: &str,
+        (global, value): (&str, u32),
+        kernel: &str,
+    ) -> Result<u32> {
+        let texts = [device, text, global, kernel].map(CString::new);
+        let [device, text, global, kernel] = texts;
+        let (device, text, global, kernel) = (device?, text?, global?, kernel?);
         let mut result = 0;
         // SAFETY: the texts end with zeros, and there is room for the number.
         let code = unsafe {
-            (self.0.peer_start)(device.as_ptr(), text.as_ptr(), kernel.as_ptr(), &raw mut result)
+            (self.0.peer_start)(
+                device.as_ptr(),
+                text.as_ptr(),
+                global.as_ptr(),
+                value,
+                kernel.as_ptr(),
+                &raw mut result,
+            )
         };
         self.check(code)?;
         Ok(result)

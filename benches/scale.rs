@@ -103,18 +103,20 @@ fn compare(device: &str, programs: &[PathBuf; 2]) -> Result<()> {
 fn start(program: &Path, device: &str, count: usize) -> Result<Duration> {
     let last = count / PER_KERNEL - 1;
     let mut command = Command::new(program);
-    run(command.arg(last.to_string()).env("CROSSCUT_DEVICE", device), count)
+    let expected = (count - PER_KERNEL..count).sum();
+    run(command.arg(last.to_string()).env("CROSSCUT_DEVICE", device), expected)
 }
 
-/// Runs a command to its end; it prints the sum of the last of `count` globals.
-fn run(command: &mut Command, count: usize) -> Result<Duration> {
+/// Runs a command to its end; it prints this number.
+fn run(command: &mut Command, expected: usize) -> Result<Duration> {
     let started = Instant::now();
     let output = command.output()?;
     let taken = started.elapsed();
-    let expected: usize = (count - PER_KERNEL..count).sum();
-    match String::from_utf8_lossy(&output.stdout).trim() == expected.to_string() {
-        true => Ok(taken),
-        false => Err(String::from_utf8_lossy(&output.stderr).into()),
+    let printed = String::from_utf8_lossy(&output.stdout);
+    match printed.trim() {
+        number if number == expected.to_string() => Ok(taken),
+        "" => Err(String::from_utf8_lossy(&output.stderr).into()),
+        other => Err(format!("it printed `{other}` instead of {expected}").into()),
     }
 }
 
@@ -122,7 +124,7 @@ fn run(command: &mut Command, count: usize) -> Result<Duration> {
 fn compare_with(peer: Peer, device: &str, program: &Path) -> Result<()> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("globals-of-peers");
     fs::create_dir_all(&place)?;
-    let start_peer = || run(&mut peer.command(device, &place)?, MANY);
+    let start_peer = || run(&mut peer.command(device, &place)?, peer.sum());
     // The first start fills the peer's cache, and the program's. The second says how long one takes.
     let first = start_peer().and_then(|_| {
         start(program, "opencl", MANY)?;
@@ -131,11 +133,10 @@ fn compare_with(peer: Peer, device: &str, program: &Path) -> Result<()> {
     let taken = match first {
         Ok(taken) => taken,
         Err(error) => {
-            println!(
-                "{NAME:<14} opencl  {} is left out: {}",
-                peer.name(),
-                error.to_string().trim()
-            );
+            // A compiler's may be long.
+            let reason = error.to_string();
+            let reason = reason.lines().next().unwrap_or_default();
+            println!("{NAME:<14} opencl  {} is left out: {reason}", peer.name());
             return Ok(());
         }
     };

@@ -33,6 +33,15 @@ impl Peer {
         }
     }
 
+    /// What its kernel finds: the sum of the initial values of its globals. DPC++'s compiler at run time has none, so
+    /// its program writes one of them.
+    pub(crate) fn sum(self) -> usize {
+        match self {
+            Self::RawOpencl => (MANY - PER_KERNEL..MANY).sum(),
+            Self::Dpcpp => MANY - 1,
+        }
+    }
+
     /// A command that does it on that device; `place` is where files may lie.
     pub(crate) fn command(self, device: &str, place: &Path) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
@@ -87,13 +96,13 @@ fn raw_opencl(device: &str, place: &Path) -> Result<u32> {
 
 fn dpcpp(device: &str, place: &Path) -> Result<u32> {
     let dpcpp = Dpcpp::load()?.ok_or("DPC++ is not installed")?;
-    let file = place.join("dpcpp.sycl");
+    let file = place.join("dpcpp.cpp");
     if !file.exists() {
         let head = "#include <sycl/sycl.hpp>\n\
                     namespace experimental = sycl::ext::oneapi::experimental;\n";
         let text = text(
             head,
-            |number| format!("experimental::device_global<uint32_t> G{number}{{{number}u}};"),
+            |number| format!("experimental::device_global<uint32_t> G{number};"),
             |kernel| {
                 format!(
                     "extern \"C\" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY(experimental::single_task_kernel)\n\
@@ -103,7 +112,9 @@ fn dpcpp(device: &str, place: &Path) -> Result<u32> {
         )?;
         fs::write(&file, text)?;
     }
-    dpcpp.start(device, &fs::read_to_string(file)?, &kernel())
+    let last = MANY - 1;
+    let global = (&*format!("G{last}"), last as u32);
+    dpcpp.start(device, &fs::read_to_string(file)?, global, &kernel())
 }
 
 /// The peer's program: as many globals, and kernels that each add up some of them.

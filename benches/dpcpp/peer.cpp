@@ -128,11 +128,15 @@ int peer_read(std::uint32_t *to, std::size_t count) {
   });
 }
 
-// Builds a program from its text and has one of its kernels write its result to a number.
-int peer_start(const char *device, const char *text, const char *kernel, std::uint32_t *result) {
+// Builds a program from its text, writes one of its device globals (programs that are compiled at run time begin with
+// zeros, whatever their text says) and has one of its kernels write its result to a number.
+int peer_start(const char *device, const char *text, const char *global, std::uint32_t value, const char *kernel,
+               std::uint32_t *result) {
   return guarded([=] {
     sycl::queue queue = queue_on(device);
     Executable bundle = build(queue, text);
+    void *there = bundle.ext_oneapi_get_device_global_address(global, queue.get_device());
+    queue.memcpy(there, &value, sizeof value).wait_and_throw();
     std::uint32_t *number = sycl::malloc_shared<std::uint32_t>(1, queue);
     queue
         .submit([&](sycl::handler &handler) {
