@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
-    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions,
-    QueueOrder, VariableQueue,
+    Argument, DeviceKind, DriverError, Event, Extent, Kernel, Location, Memory, Queue,
+    QueueOptions, QueueOrder, VariableQueue,
 };
 
 use crate::context::ContextHandle;
@@ -169,6 +169,8 @@ impl Queue for ClQueue {
             group[..dimensions].reverse();
             group
         });
+        let items =
+            size[..dimensions].iter().fold(1, |items: usize, &size| items.saturating_mul(size));
         let mut event = std::ptr::null_mut();
 
         let mut kernel_arguments = kernel.arguments.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,8 +192,11 @@ impl Queue for ClQueue {
             )
         };
         drop(kernel_arguments);
-        let items = size[..dimensions].iter().product();
-        Ok(Box::new(self.submitted(CALL, status, event)?.of_items(items)))
+        let event = self.submitted(CALL, status, event)?;
+        Ok(Box::new(match self.context.info.kind {
+            DeviceKind::Cpu => event.of_items_on_cpu(items),
+            _ => event,
+        }))
     }
 
     unsafe fn write(

@@ -109,7 +109,8 @@ impl Held {
 impl Last {
     /// Whether it has completed, or nobody can tell.
     fn is_over(&self) -> bool {
-        // SAFETY: the event is alive, and the driver is there until this process has waited.
+        // SAFETY: the event is alive, and so is the driver: only `release_all` asks, which is called before it is torn
+        // down.
         !matches!(unsafe { ask_status(self.api, self.event) }, Ok(1..))
     }
 }

@@ -30,10 +30,10 @@ impl Went {
 
     /// Whether one address may have been a static of both.
     fn meets(&self, other: &Self) -> bool {
-        match (&self.extent, &other.extent) {
-            (Some(one), Some(other)) => one.overlaps(other),
-            _ => self.lists_one_of(other) || other.lists_one_of(self),
-        }
+        let extents = self.extent.as_ref().zip(other.extent.as_ref());
+        extents.is_some_and(|(one, other)| one.overlaps(other))
+            || self.lists_one_of(other)
+            || other.lists_one_of(self)
     }
 
     /// Whether one of its listed statics was at an address of the other.
@@ -59,10 +59,12 @@ impl Gone {
     pub(crate) fn add(
         &mut self,
         when: u64,
-        statics: HashMap<String, usize>,
+        listed: HashMap<usize, String>,
         extent: Option<Extent>,
     ) {
-        let listed = statics.into_iter().map(|(id, address)| (address, id)).collect();
+        if listed.is_empty() && extent.is_none() {
+            return;
+        }
         let went = Went { when, listed, extent };
         match self.0.iter_mut().rfind(|known| known.meets(&went)) {
             Some(known) if (&known.listed, &known.extent) == (&went.listed, &went.extent) => {
@@ -83,8 +85,8 @@ impl Gone {
 mod tests {
     use super::*;
 
-    fn listed(id: &str, address: usize) -> HashMap<String, usize> {
-        HashMap::from([(id.to_owned(), address)])
+    fn listed(id: &str, address: usize) -> HashMap<usize, String> {
+        HashMap::from([(address, id.to_owned())])
     }
 
     fn id(found: Option<Option<String>>) -> Option<String> {
@@ -120,6 +122,22 @@ mod tests {
             assert_eq!(id(gone.after(5, 1010)).as_deref(), Some("a"));
             assert_eq!(gone.after(7, 1010), None);
         }
+    }
+
+    #[test]
+    fn statics_outside_the_place_of_their_program_keep_their_order_too() {
+        let mut gone = Gone::new();
+        gone.add(1, listed("a", 5000), Some(Extent::at(1000, 7)));
+        gone.add(2, listed("b", 5000), Some(Extent::at(2000, 8)));
+        gone.add(3, listed("a", 5000), Some(Extent::at(1000, 7)));
+        assert_eq!(id(gone.after(1, 5000)).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn a_program_of_which_nothing_is_known_is_not_remembered() {
+        let mut gone = Gone::new();
+        gone.add(1, HashMap::new(), None);
+        assert!(gone.0.is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! it and stays mapped until it unregisters.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -59,6 +60,7 @@ static PROGRAMS: Mutex<Vec<Arc<Program>>> = Mutex::new(Vec::new());
 /// Grows with every change of `PROGRAMS`, so that contexts notice that what they cached is old.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
+/// For contexts that have instances of what is gone. Locked last, and for no more than a look.
 static GONE: Mutex<Gone> = Mutex::new(Gone::new());
 
 /// Takes a program's images and device globals. Called by the program's own constructor.
@@ -120,7 +122,8 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
         // A table that cannot be read is one that no context has read either.
         let statics = table.and_then(|table| statics(table).ok()).unwrap_or_default();
         let mut gone = GONE.lock().unwrap_or_else(PoisonError::into_inner);
-        gone.add(next, statics, program.extent.clone());
+        let listed = by_address(&statics).into_iter().map(|(address, (id, _))| (address, id));
+        gone.add(next, listed.collect(), program.extent.clone());
     }
     let going = programs.extract_if(.., |program| program.address == address).collect::<Vec<_>>();
     GENERATION.fetch_add(1, Ordering::Release);
@@ -133,8 +136,8 @@ pub extern "C" fn __crosscut_unregister(descriptor: *const Descriptor) {
 }
 
 /// Those of the statics at these addresses that went after generation `since`, with their ids; without one if
-/// nobody can tell which they were. Costs as much as there are addresses and programs that went, however many statics those
-/// had.
+/// nobody can tell which they were. Costs as much as there are addresses for each program that went, however many
+/// statics those had.
 pub(crate) fn gone_since(
     since: u64,
     addresses: impl Iterator<Item = usize>,
@@ -280,7 +283,9 @@ impl Program {
         self.serial
     }
 
-    /// Whether this very runtime is a part of it: then that goes with it, and nobody will ask what was there.
+    /// Whether this very runtime is a part of it. Then the runtime goes with it, and until that nothing else comes to
+    /// lie there: nobody need know that it went. So it is with what the link step makes, a library included, which
+    /// brings its own runtime.
     fn has_runtime(&self) -> bool {
         let of_ours = (&raw const GENERATION).addr();
         self.extent.as_ref().is_some_and(|extent| extent.contains(of_ours))
@@ -359,12 +364,22 @@ fn statics(table: &[HostObject]) -> Result<HashMap<String, usize>, String> {
     Ok(found)
 }
 
-/// The same table by address. Of several statics at one, any id stands for all.
+/// The same table by address. Of several statics at one, the first id by name stands for all, each time the same.
 fn by_address(statics: &HashMap<String, usize>) -> HashMap<usize, (String, bool)> {
     let mut found: HashMap<usize, (String, bool)> = HashMap::with_capacity(statics.len());
     for (id, address) in statics {
-        let shared = found.contains_key(address);
-        found.insert(*address, (id.clone(), shared));
+        match found.entry(*address) {
+            Entry::Vacant(vacant) => {
+                vacant.insert((id.clone(), false));
+            }
+            Entry::Occupied(mut known) => {
+                let (first, shared) = known.get_mut();
+                *shared = true;
+                if id < first {
+                    first.clone_from(id);
+                }
+            }
+        }
     }
     found
 }
@@ -410,5 +425,42 @@ mod tests {
         __crosscut_unregister(&raw const descriptor);
         assert!(!programs().iter().any(ours));
         assert!(listed.decoded().unwrap().images.is_empty(), "it is as if it had never been there");
+    }
+
+    #[test]
+    fn of_several_statics_at_one_address_the_first_by_name_is_known() {
+        let names = ["c", "a", "b"].map(str::to_owned);
+        let statics = names.into_iter().map(|id| (id, 7)).chain([("z".to_owned(), 8)]).collect();
+        let found = by_address(&statics);
+        assert_eq!(found[&7], ("a".to_owned(), true));
+        assert_eq!(found[&8], ("z".to_owned(), false));
+    }
+
+    #[test]
+    fn of_a_program_that_has_this_runtime_nothing_is_noted() {
+        // In one piece with the registry's own state, and once beside it.
+        let ours = (&raw const GENERATION).cast::<u8>();
+        static ELSEWHERE: [u8; 8] = [0; 8];
+        let gone_with_extent_at = |start: *const u8| {
+            let descriptor = Descriptor {
+                version: DESCRIPTOR_VERSION,
+                images: std::ptr::null(),
+                images_length: 0,
+                objects: std::ptr::null(),
+                objects_length: 0,
+                extent: registration::Extent {
+                    start,
+                    end: start.wrapping_add(8),
+                    layout: std::ptr::null(),
+                },
+            };
+            let before = generation();
+            // SAFETY: a descriptor, which is there until it is unregistered.
+            unsafe { __crosscut_register(&raw const descriptor) };
+            __crosscut_unregister(&raw const descriptor);
+            gone_since(before, std::iter::once(start.addr()))
+        };
+        assert!(gone_with_extent_at(ours).is_empty());
+        assert_eq!(gone_with_extent_at(ELSEWHERE.as_ptr()).len(), 1);
     }
 }

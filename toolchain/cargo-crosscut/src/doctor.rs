@@ -188,7 +188,7 @@ fn drivers() -> Vec<Finding> {
     if !takes_code {
         findings.push(wrong(
             "no device takes SPIR-V: programs run on the host CPU only",
-            "install a driver that does (a CPU will do: `cargo xtask setup` in Crosscut's checkout fetches Intel's, and `set -a; . .crosscut/env; set +a` there lets programs find it)",
+            "install a driver that does (a CPU will do: `cargo xtask setup` in Crosscut's checkout fetches Intel's, and `export \"$(cat .crosscut/env)\"` there lets programs find it)",
         ));
     }
     findings
