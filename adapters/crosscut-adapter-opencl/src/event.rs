@@ -7,13 +7,16 @@ use crosscut_adapter_api::{Completed, DriverError, Event, EventState, EventTimes
 use crate::callback;
 use crate::error::{check, command_failed, error};
 use crate::exit;
+use crate::looking::Looking;
 use crate::sys::{self, Api, Handle};
 
-/// How often a launch of few items is asked for its status: on Intel's CPU runtime some microseconds, twice what an
-/// empty kernel takes.
-const LOOKS: u32 = 400;
+/// How often a launch of few items is asked for its status: on Intel's CPU runtime some four microseconds, three times
+/// what an empty kernel takes.
+const LOOKS: u32 = 100;
 /// More items than this are worth the help of a thread that waits.
 const FEW_ITEMS: usize = 4096;
+
+static LOOKING: Looking = Looking::new();
 
 /// A `cl_event`.
 pub(crate) struct ClEvent {
@@ -22,8 +25,8 @@ pub(crate) struct ClEvent {
     /// Which queue the command is on, if that is in order: no command of it need wait for another.
     in_order_queue: Option<u64>,
     profiling: bool,
-    /// How often it is asked for its status before it is waited for.
-    looks: u32,
+    /// Whether it is asked for its status for a moment before it is waited for.
+    short: bool,
 }
 
 // SAFETY: the raw pointer is a `cl_event`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API calls
@@ -40,15 +43,13 @@ impl ClEvent {
         in_order_queue: Option<u64>,
         profiling: bool,
     ) -> Self {
-        Self { api, raw, in_order_queue, profiling, looks: 0 }
+        Self { api, raw, in_order_queue, profiling, short: false }
     }
 
     /// The event of a launch of so many items on a CPU. Where they are many the driver shares them out among its
     /// threads, of which one that waits is another: it is not to be held up by looking.
     pub(crate) fn of_items_on_cpu(mut self, items: usize) -> Self {
-        if items <= FEW_ITEMS {
-            self.looks = LOOKS;
-        }
+        self.short = items <= FEW_ITEMS;
         self
     }
 
@@ -84,13 +85,15 @@ impl ClEvent {
     /// Intel's CPU runtime puts a thread to sleep that waits for a command which one of its own has begun, and they
     /// begin within a fraction of a microsecond. Sleeping and waking takes longer than a short kernel.
     fn look_for_a_moment(&self, _: &exit::Waiting) {
-        for _ in 0..self.looks {
+        if !self.short || !LOOKING.is_worth_it() {
+            return;
+        }
+        let ended = (0..LOOKS).any(|_| {
             // SAFETY: the event is alive. So is the driver: a process that ends gives whoever waits two seconds, of
             // which this takes microseconds.
-            if !matches!(unsafe { ask_status(self.api, self.raw) }, Ok(1..)) {
-                return;
-            }
-        }
+            !matches!(unsafe { ask_status(self.api, self.raw) }, Ok(1..))
+        });
+        LOOKING.has_helped(ended);
     }
 }
 

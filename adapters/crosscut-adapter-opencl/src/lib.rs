@@ -27,6 +27,7 @@ mod context;
 mod device;
 mod error;
 mod event;
+mod looking;
 mod memory;
 mod memory_model;
 mod partition;
