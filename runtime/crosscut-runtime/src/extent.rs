@@ -44,8 +44,8 @@ impl Extent {
         self.addresses.contains(&address)
     }
 
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        self.addresses.start < other.addresses.end && other.addresses.start < self.addresses.end
+    pub(crate) fn addresses(&self) -> &Range<usize> {
+        &self.addresses
     }
 
     /// The id of the static at this address; `None` if nothing would tell it from one of another program.

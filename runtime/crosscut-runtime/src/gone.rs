@@ -5,6 +5,7 @@
 //! first of those that went since it last looked.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use crate::extent::Extent;
 
@@ -16,6 +17,8 @@ struct Went {
     listed: HashMap<usize, String>,
     /// Where it lay, for the statics that its table had not.
     extent: Option<Extent>,
+    /// From the first to the last of its addresses.
+    span: RangeInclusive<usize>,
 }
 
 impl Went {
@@ -28,22 +31,17 @@ impl Went {
         Some(extent.id_of(address))
     }
 
-    /// Whether one address may have been a static of both.
-    fn meets(&self, other: &Self) -> bool {
-        let extents = self.extent.as_ref().zip(other.extent.as_ref());
-        extents.is_some_and(|(one, other)| one.overlaps(other))
-            || self.lists_one_of(other)
-            || other.lists_one_of(self)
+    /// Whether one address may have been a static of both. What is said too often costs an entry, and no more.
+    fn may_meet(&self, other: &Self) -> bool {
+        self.span.start() <= other.span.end() && other.span.start() <= self.span.end()
     }
+}
 
-    /// Whether one of its listed statics was at an address of the other.
-    fn lists_one_of(&self, other: &Self) -> bool {
-        let has = |address: &usize| {
-            other.listed.contains_key(address)
-                || other.extent.as_ref().is_some_and(|extent| extent.contains(*address))
-        };
-        self.listed.keys().any(has)
-    }
+/// From the first to the last address of a program, if it had any.
+fn span(listed: &HashMap<usize, String>, extent: Option<&Extent>) -> Option<RangeInclusive<usize>> {
+    let place = extent.map(|extent| [extent.addresses().start, extent.addresses().end - 1]);
+    let all = || listed.keys().copied().chain(place.into_iter().flatten());
+    Some(all().min()?..=all().max()?)
 }
 
 /// All that are gone; of those that lay at the same place the oldest comes first.
@@ -62,11 +60,10 @@ impl Gone {
         listed: HashMap<usize, String>,
         extent: Option<Extent>,
     ) {
-        if listed.is_empty() && extent.is_none() {
-            return;
-        }
-        let went = Went { when, listed, extent };
-        match self.0.iter_mut().rfind(|known| known.meets(&went)) {
+        // One of which nothing is known had nothing.
+        let Some(span) = span(&listed, extent.as_ref()) else { return };
+        let went = Went { when, listed, extent, span };
+        match self.0.iter_mut().rfind(|known| known.may_meet(&went)) {
             Some(known) if (&known.listed, &known.extent) == (&went.listed, &went.extent) => {
                 known.when = when;
             }
