@@ -1,6 +1,7 @@
 //! Installs what is missing, or says what to install.
 //!
-//! 1. `packages`: LLVM's library, spirv-tools, the OpenCL loader, from the system's package manager.
+//! 1. `packages`: LLVM's library, spirv-tools, the OpenCL loader, and clang for the tests, from the system's package
+//!    manager.
 //! 2. `intel`: Intel's CPU runtime for OpenCL, from PyPI, into the checkout.
 //! 3. `dpcpp`: DPC++'s run time, the same way, for whoever wants to measure beside it.
 //! 4. Here: the list of OpenCL drivers and the file of variables that point to it.
@@ -33,6 +34,12 @@ pub(crate) fn run() -> Result {
         println!("in other projects: export OCL_ICD_VENDORS={}", vendors.display());
     }
     Ok(())
+}
+
+/// The same, and what only the tests need.
+pub(crate) fn for_tests() -> Result {
+    packages::install(packages::FOR_TESTS)?;
+    run()
 }
 
 /// What the benchmarks set Crosscut beside.

@@ -8,7 +8,7 @@ use crate::{Result, demo, differential, setup, tidy};
 
 pub(crate) fn run() -> Result {
     let start = Instant::now();
-    setup::run()?;
+    setup::for_tests()?;
     let mut steps = Steps::default();
     // Cheap before dear, and all in one target directory and profile as far as may be.
     steps.run("format", || run_command(cargo().args(["fmt", "--all", "--check"])));

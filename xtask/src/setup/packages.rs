@@ -44,6 +44,13 @@ pub(super) const ALWAYS: &[Need] = &[
     },
 ];
 
+/// What only the tests need.
+pub(super) const FOR_TESTS: &[Need] = &[Need {
+    what: "clang 22, by which tests make SPIR-V of OpenCL C",
+    package: "clang-22",
+    is_there: || has_program("clang-22"),
+}];
+
 /// Installs those of `needs` that are not there.
 pub(super) fn install(needs: &[Need]) -> Result {
     let missing: Vec<Need> = needs.iter().copied().filter(|need| !(need.is_there)()).collect();
