@@ -16,7 +16,7 @@ use crosscut_adapter_api::{
 };
 
 use crate::abi::{self, Handle};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stamp};
 use crate::command::Command;
 use crate::context::{ContextHandle, Current};
 use crate::deferred::Deferred;
@@ -65,7 +65,9 @@ impl State {
     /// What is waited for beside the events that a command names: commands that we have, and that it
     /// must not overtake.
     fn not_to_overtake(&self, command: &Command, names_events: bool) -> Vec<Arc<EventHandle>> {
-        let all = if command.is_barrier() && !names_events { &*self.deferred } else { &[] };
+        // In order the newest is behind all others.
+        let is_fence = command.is_barrier() && !names_events && self.last.is_none();
+        let all = if is_fence { &*self.deferred } else { &[] };
         let held = all.iter().chain(&self.last).chain(&self.fence);
         held.filter(|event| !event.is_settled()).cloned().collect()
     }
@@ -127,7 +129,11 @@ impl QueueHandle {
                 event.fate.set(Ok(()));
             }
         } else {
-            state.deferred.retain(|event| !event.is_settled());
+            // Thousands may wait for one promise: while the oldest does, all are looked at now and then.
+            let oldest_is_settled = state.deferred.first().is_some_and(|event| event.is_settled());
+            if oldest_is_settled || state.deferred.len().is_power_of_two() {
+                state.deferred.retain(|event| !event.is_settled());
+            }
             state.deferred.push(Arc::clone(&event));
             if command.is_barrier() {
                 state.fence = Some(Arc::clone(&event));
@@ -180,16 +186,14 @@ impl QueueHandle {
             let status = unsafe { (api.cuStreamWaitEvent)(state.stream, other, 0) };
             api.check("cuStreamWaitEvent", status)?;
         }
-        let begin = match self.profiling {
-            true => {
-                let stamp = Clock::stamp(&self.context, current)?;
-                Some((self.record(state, current)?, stamp))
-            }
-            false => None,
-        };
+        // Before the command: one that runs must have an end.
+        let end = EventPools::take(&self.context, current, self.profiling)?;
+        let begin = self.begin(state, current).inspect_err(|_| {
+            self.context.events.give_back(end, self.profiling);
+        })?;
         let refusal = match command.append(&self.context, current, state.stream) {
-            Ok(()) => match self.record(state, current) {
-                Ok(end) => {
+            Ok(()) => match self.record(state, current, end) {
+                Ok(()) => {
                     let in_flight = InFlight { event: Arc::clone(event), _command: command };
                     state.in_flight.push_back(in_flight);
                     event.record(Recorded { end, begin });
@@ -206,6 +210,7 @@ impl QueueHandle {
             },
             Err(refusal) => refusal,
         };
+        self.context.events.give_back(end, self.profiling);
         if let Some((begin, stamp)) = begin {
             self.context.events.give_back(begin, true);
             stamp.give_back(&self.context);
@@ -213,16 +218,35 @@ impl QueueHandle {
         Err(refusal)
     }
 
-    /// An event that is reached when everything that is on the stream now is over.
-    fn record(&self, state: &State, current: &Current) -> Result<Handle, DriverError> {
+    /// Has the beginning of the next command noted, where anybody wants to know.
+    fn begin(
+        &self,
+        state: &State,
+        current: &Current,
+    ) -> Result<Option<(Handle, Stamp)>, DriverError> {
+        if !self.profiling {
+            return Ok(None);
+        }
+        let begin = EventPools::take(&self.context, current, true)?;
+        let stamp = Clock::stamp(&self.context, current).and_then(|stamp| {
+            match self.record(state, current, begin) {
+                Ok(()) => Ok(stamp),
+                Err(refusal) => {
+                    stamp.give_back(&self.context);
+                    Err(refusal)
+                }
+            }
+        });
+        let stamp = stamp.inspect_err(|_| self.context.events.give_back(begin, true))?;
+        Ok(Some((begin, stamp)))
+    }
+
+    /// Has an event be reached when everything that is on the stream now is over.
+    fn record(&self, state: &State, _: &Current, event: Handle) -> Result<(), DriverError> {
         let api = self.context.api;
-        let event = EventPools::take(&self.context, current, self.profiling)?;
         // SAFETY: event and stream are alive, and of the context that is current.
         let status = unsafe { (api.cuEventRecord)(event, state.stream) };
-        api.check("cuEventRecord", status).inspect_err(|_| {
-            self.context.events.give_back(event, self.profiling);
-        })?;
-        Ok(event)
+        api.check("cuEventRecord", status)
     }
 }
 

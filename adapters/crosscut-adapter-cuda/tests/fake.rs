@@ -8,6 +8,7 @@ mod process;
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -290,6 +291,41 @@ fn thousands_of_commands_run_when_a_thread_that_is_ending_keeps_their_promise() 
     }
     ending.join().unwrap();
     assert_eq!(contents(&*queue, &*memory), 4_999_u64.to_ne_bytes());
+}
+
+/// Many threads ask all the time, so that some are in the middle of it when the driver gets the command.
+#[test]
+fn a_command_that_the_driver_has_just_got_is_not_over() {
+    let Some(context) = context("a_command_that_the_driver_has_just_got_is_not_over") else {
+        return;
+    };
+    let queue = queue(&*context, QueueOrder::InOrder);
+    let memory = context.allocate(MemoryKind::Device, bytes(1 << 24), 8).unwrap();
+    for round in 0..20 {
+        let (event, promise) = context.promise().unwrap();
+        // SAFETY: all bytes of the allocation, which outlives the wait below.
+        let fill = unsafe { queue.fill(&*memory, 0, &[1], memory.size(), &[&*event]) }.unwrap();
+        let (fill, kept) = (Arc::<dyn Event>::from(fill), AtomicBool::new(false));
+        let early = Arc::new(AtomicUsize::new(0));
+        let ask = || {
+            // So many at the most, should nobody else have a core for long.
+            for _ in (0..20_000).take_while(|_| !kept.load(Relaxed)) {
+                let (asked, early) = (Arc::clone(&fill), Arc::clone(&early));
+                let call = move |_| {
+                    early.fetch_add(usize::from(asked.is_complete() != Ok(true)), Relaxed);
+                };
+                fill.on_complete(Box::new(call)).unwrap();
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| drop(scope.spawn(ask)));
+            std::thread::sleep(Duration::from_millis(10));
+            promise.keep(Ok(()));
+            kept.store(true, Relaxed);
+        });
+        fill.wait().unwrap();
+        assert_eq!(early.load(Relaxed), 0, "were called too early in round {round}");
+    }
 }
 
 #[test]

@@ -88,20 +88,29 @@ impl EventHandle {
     fn outcome(&self) -> Option<Result<(), DriverError>> {
         // SAFETY: the event is alive.
         let status = unsafe { (self.context.api.zeEventQueryStatus)(self.raw) };
-        let outcome = match status {
-            // Without memory to answer, the driver has not said that the command is over.
-            abi::ZE_RESULT_NOT_READY
-            | abi::ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
-            | abi::ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY => return None,
-            status => check(QUERY, status),
-        };
+        let outcome = answer(QUERY, status)?;
         // What it failed with before the driver had it comes first.
         Some(self.failure().map_or(outcome, Err))
     }
 
-    /// Whether the command has ended, well or not. The driver is alive.
+    /// The same once the host can see what the command wrote, too.
+    fn visible_outcome(&self) -> Option<Result<(), DriverError>> {
+        match self.outcome()? {
+            Ok(()) => answer(SYNCHRONIZE, self.acquire()),
+            failed => Some(failed),
+        }
+    }
+
+    /// Whether the command has ended, well or not, and the host can see what it wrote: nobody need wait for it
+    /// any more. The driver is alive.
     pub(crate) fn is_over(&self) -> bool {
-        self.outcome().is_some()
+        self.visible_outcome().is_some()
+    }
+
+    /// Makes visible what the command wrote, which is signalled: the driver's status. The driver is alive.
+    fn acquire(&self) -> abi::Status {
+        // SAFETY: the event is alive. There is nothing to wait for.
+        unsafe { (self.context.api.zeEventHostSynchronize)(self.raw, 0) }
     }
 
     /// Blocks until it is signalled.
@@ -156,6 +165,11 @@ impl Event for ZeEvent {
         self.0.failure().map_or(Ok(()), Err)
     }
 
+    fn acquire(&self) -> Result<(), DriverError> {
+        let _alive = exit::enter(SYNCHRONIZE)?;
+        check(SYNCHRONIZE, self.0.acquire())
+    }
+
     fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
         let alive = exit::enter(QUERY)?;
         let mut calling = Box::new(Calling { event: Arc::clone(&self.0), outcome: None, call });
@@ -192,6 +206,16 @@ impl Event for ZeEvent {
     }
 }
 
+/// What the driver says of the end of a command; nothing where it has no memory to say it.
+fn answer(call: &'static str, status: abi::Status) -> Option<Result<(), DriverError>> {
+    match status {
+        abi::ZE_RESULT_NOT_READY
+        | abi::ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
+        | abi::ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY => None,
+        status => Some(check(call, status)),
+    }
+}
+
 /// Somebody who wants to be called.
 struct Calling {
     event: Arc<EventHandle>,
@@ -202,7 +226,8 @@ struct Calling {
 
 impl Watched for Calling {
     fn is_over(&mut self) -> bool {
-        self.outcome = self.event.outcome();
+        // Who is called may look at what the command wrote.
+        self.outcome = self.event.visible_outcome();
         self.outcome.is_some()
     }
 

@@ -71,7 +71,9 @@ impl State {
     /// What is waited for beside the events that a command names: commands that we have, and that it
     /// must not overtake.
     fn not_to_overtake(&self, command: &Command, names_events: bool) -> Vec<Arc<EventHandle>> {
-        let all = if command.is_barrier() && !names_events { &*self.deferred } else { &[] };
+        // In order the newest is behind all others.
+        let is_fence = command.is_barrier() && !names_events && self.last.is_none();
+        let all = if is_fence { &*self.deferred } else { &[] };
         let held = all.iter().chain(&self.last).chain(&self.fence);
         held.filter(|event| !event.is_settled()).cloned().collect()
     }
@@ -145,7 +147,11 @@ impl QueueHandle {
                 event.fate.set(Ok(()));
             }
         } else {
-            state.deferred.retain(|event| !event.is_settled());
+            // Thousands may wait for one promise: while the oldest does, all are looked at now and then.
+            let oldest_is_settled = state.deferred.first().is_some_and(|event| event.is_settled());
+            if oldest_is_settled || state.deferred.len().is_power_of_two() {
+                state.deferred.retain(|event| !event.is_settled());
+            }
             state.deferred.push(Arc::clone(&event));
             if command.is_barrier() {
                 state.fence = Some(Arc::clone(&event));

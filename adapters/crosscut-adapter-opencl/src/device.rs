@@ -65,7 +65,8 @@ pub(crate) fn list(memory: MemoryModel) -> Result<Vec<Arc<dyn Device>>, Absence>
         return Err(Absence {
             reason: "the OpenCL library found no driver".to_owned(),
             help: set_up::help(
-                "install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file",
+                "install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file; `cargo crosscut \
+                 doctor` looks for both",
             ),
         });
     }
@@ -178,11 +179,18 @@ impl ClDevice {
         };
         // SAFETY: `platform` came from `clGetPlatformIDs`.
         let ask_platform = |what| text(&unsafe { bytes(api.clGetPlatformInfo, platform, what) });
+        let platform_vendor = ask_platform(sys::CL_PLATFORM_VENDOR);
+        let mut sub_group_sizes = query::sub_group_sizes(has, ask);
+        if kind == DeviceKind::Cpu {
+            let has_avx512 = query::has_avx512();
+            sub_group_sizes =
+                query::sizes_that_compile(sub_group_sizes, &platform_vendor, has_avx512);
+        }
         let info = DeviceInfo {
             name: text(&ask(sys::CL_DEVICE_NAME)),
             vendor: text(&ask(sys::CL_DEVICE_VENDOR)),
             platform: ask_platform(sys::CL_PLATFORM_NAME),
-            platform_vendor: ask_platform(sys::CL_PLATFORM_VENDOR),
+            platform_vendor,
             platform_version: ask_platform(sys::CL_PLATFORM_VERSION),
             version: text(&ask(sys::CL_DEVICE_VERSION)),
             driver_version: text(&ask(sys::CL_DRIVER_VERSION)),
@@ -195,7 +203,7 @@ impl ClDevice {
             address_bits,
             limits: query::limits(ask),
             features,
-            sub_group_sizes: query::sub_group_sizes(has, ask),
+            sub_group_sizes,
         };
         let rounds_correctly = number(&ask(sys::CL_DEVICE_SINGLE_FP_CONFIG))
             & sys::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT

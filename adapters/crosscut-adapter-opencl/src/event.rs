@@ -146,7 +146,6 @@ impl Event for ClEvent {
         const CALL: &str = "clWaitForEvents";
         let waiting = exit::wait(CALL)?;
         self.look_for_a_moment(&waiting);
-        // OpenCL promises only for this, and not for a status, that what the command wrote is visible.
         // SAFETY: the event is alive.
         match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
             sys::CL_SUCCESS => Ok(()),
@@ -156,6 +155,14 @@ impl Event for ClEvent {
             }
             code => Err(error(CALL, code)),
         }
+    }
+
+    fn acquire(&self) -> Result<(), DriverError> {
+        const CALL: &str = "clWaitForEvents";
+        let _alive = exit::enter(CALL)?;
+        // OpenCL promises only for this, and not for a status, that what the command wrote is visible.
+        // SAFETY: the event is alive, and so is the driver.
+        check(CALL, unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) })
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -134,9 +134,40 @@ pub(crate) fn sub_group_sizes(
     sizes
 }
 
+/// The sizes of sub-groups that a CPU of this vendor's platform can be asked for.
+///
+/// Intel's compiler (2026.22) ends the process where sub-groups of four items on a processor with AVX-512 take a value of
+/// 64 bits from the one item that all of them name, also in OpenCL C. Nobody is given such sub-groups there.
+pub(crate) fn sizes_that_compile(
+    mut sizes: Vec<usize>,
+    platform_vendor: &str,
+    has_avx512: bool,
+) -> Vec<usize> {
+    if has_avx512 && platform_vendor.starts_with("Intel") {
+        sizes.retain(|&size| size != 4);
+    }
+    sizes
+}
+
+/// Whether this processor has AVX-512 as compilers use it for short vectors.
+pub(crate) fn has_avx512() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx512vl");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sub_groups_that_a_compiler_does_not_survive_are_not_offered() {
+        let of = |vendor, has_avx512| sizes_that_compile(vec![4, 8, 64], vendor, has_avx512);
+        assert_eq!(of("Intel(R) Corporation", true), [8, 64]);
+        assert_eq!(of("Intel(R) Corporation", false), [4, 8, 64]);
+        assert_eq!(of("The pocl project", true), [4, 8, 64]);
+    }
 
     #[test]
     fn an_answer_of_another_width_is_no_answer() {

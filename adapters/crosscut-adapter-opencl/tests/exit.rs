@@ -10,7 +10,7 @@
 mod device;
 
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{
@@ -23,8 +23,11 @@ use device::{bytes, devices, kernels};
 const CASE: &str = "CROSSCUT_TEST_EXIT_CASE";
 /// The code the child ends with: one that neither success nor a failed test has.
 const CODE: i32 = 42;
-/// How long a busy kernel spins: for a few seconds, unless the process ends earlier.
+/// How long a busy kernel spins that the end of the process may wait for: about a second.
 const LONG: u64 = 1 << 28;
+/// How long one spins that the end of the process does not wait for: so long that it is there all the time, however
+/// busy the machine is.
+const FOR_EVER: u64 = 1 << 40;
 
 /// Everything one can have, in an order of fields (which is the order of dropping) that is the
 /// wrong way round.
@@ -83,14 +86,26 @@ extern "C" fn use_and_drop_what_is_left() {
     assert!(OpenCl::new().devices().is_err(), "even to list devices is to call the driver");
 }
 
+static END_BEGINS: OnceLock<Instant> = OnceLock::new();
+
+/// The end has not waited for calls in other threads, which it does for half a minute. Aborts otherwise.
+extern "C" fn no_long_end() {
+    let took = END_BEGINS.get().unwrap().elapsed();
+    assert!(took < Duration::from_secs(25), "{took:?}");
+}
+
 /// The child's part of every case; nothing when run as a test of its own.
 #[test]
 fn child() {
     let Ok(case) = std::env::var(CASE) else { return };
-    if case == "handler registered before the driver" {
+    // Registered before the driver, and so called after it.
+    match &*case {
         // SAFETY: the handler stays in this program, which is never unloaded.
-        unsafe { atexit(use_and_drop_what_is_left) };
-    }
+        "handler registered before the driver" => unsafe { atexit(use_and_drop_what_is_left) },
+        // SAFETY: as above.
+        "host memory visited" => unsafe { atexit(no_long_end) },
+        _ => 0,
+    };
     let devices = devices();
     let (order, case) = match case.strip_prefix("out of order: ") {
         Some(case) => (QueueOrder::OutOfOrder, case),
@@ -98,8 +113,12 @@ fn child() {
     };
     let mut everything: Vec<_> =
         devices.iter().map(|device| Everything::on(&**device, order)).collect();
+    let long = match order {
+        QueueOrder::InOrder => LONG,
+        QueueOrder::OutOfOrder => FOR_EVER,
+    };
     for one in &mut everything {
-        one.spin(if case == "kernel in flight" { LONG } else { 1 }).unwrap();
+        one.spin(if case == "kernel in flight" { long } else { 1 }).unwrap();
     }
     match case {
         "kernel in flight" | "kernel on its way" => std::process::exit(CODE),
@@ -113,7 +132,7 @@ fn child() {
         }
         "given up with a kernel in flight" => {
             for mut one in everything {
-                one.spin(LONG).unwrap();
+                one.spin(long).unwrap();
                 let Everything { queue, memory, .. } = one;
                 drop(queue);
                 std::mem::forget(memory);
@@ -125,7 +144,10 @@ fn child() {
                 let kind = MemoryKind::HostVisible;
                 let memory = one.context.allocate(kind, bytes(64), 8).unwrap();
                 if memory.host_address().is_some() {
-                    memory.visit_on_host(&mut |_| std::process::exit(CODE));
+                    memory.visit_on_host(&mut |_| {
+                        END_BEGINS.set(Instant::now()).unwrap();
+                        std::process::exit(CODE)
+                    });
                 }
             }
             panic!("no device shares memory with the host");
@@ -193,17 +215,13 @@ fn child() {
 const ROUNDS: usize = 20;
 
 fn ends_well(case: &str) {
-    ends_within(case, Duration::from_secs(120));
-}
-
-fn ends_within(case: &str, limit: Duration) {
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new(program);
     command.args(["--exact", "child", "--nocapture"]).env(CASE, case);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if start.elapsed() > limit {
+        if start.elapsed() > Duration::from_secs(120) {
             child.kill().unwrap();
             panic!("`{case}` does not end");
         }
@@ -267,6 +285,5 @@ fn a_process_can_end_while_threads_wait_and_launch_out_of_order() {
 
 #[test]
 fn a_process_that_is_ended_by_whoever_visits_memory_does_not_wait_for_him() {
-    // Half a minute is what the end waits for calls in other threads.
-    ends_within("host memory visited", Duration::from_secs(25));
+    ends_well("host memory visited");
 }

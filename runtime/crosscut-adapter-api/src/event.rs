@@ -11,7 +11,8 @@ pub type Completed = Box<dyn FnOnce(Result<(), DriverError>) + Send>;
 
 /// The completion of one command.
 pub trait Event: Send + Sync {
-    /// How far the command has come.
+    /// How far the command has come. What a complete one wrote need not be visible to the host before
+    /// [`acquire`](Self::acquire) or [`wait`](Self::wait) has returned.
     ///
     /// # Errors
     /// The driver's word that the command failed, or its refusal to answer.
@@ -25,15 +26,24 @@ pub trait Event: Send + Sync {
         Ok(self.state()? == EventState::Complete)
     }
 
-    /// Blocks until the command has completed.
+    /// Blocks until the command has completed and the host can see what it wrote.
     ///
     /// # Errors
     /// The driver's word that the command failed.
     fn wait(&self) -> Result<(), DriverError>;
 
-    /// Has `call` called once the command has completed or failed: by whom and when is the driver's
-    /// choice, also before this returns. It is called exactly once, even if the event is dropped,
-    /// unless the process ends first or this refuses.
+    /// Makes visible to the host what a command wrote that is complete by its [state](Self::state). Does not block,
+    /// also while the process ends: locks are held. The default is for events whose wait does not either.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    fn acquire(&self) -> Result<(), DriverError> {
+        self.wait()
+    }
+
+    /// Has `call` called once the command has completed, and the host can see what it wrote, or has failed:
+    /// by whom and when is the driver's choice, also before this returns. It is called exactly once, even if
+    /// the event is dropped, unless the process ends first or this refuses.
     ///
     /// # Errors
     /// The driver's refusal; `call` is then dropped without having been called.

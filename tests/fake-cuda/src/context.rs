@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crosscut_adapter_cuda::abi::{self, DeviceNumber, Handle, Status};
 
@@ -25,14 +26,19 @@ thread_local! {
 }
 
 struct Primary {
-    retained: AtomicUsize,
+    /// How often. Locked also while the last one releases it: who retains it meanwhile has it as new.
+    retained: Mutex<usize>,
     /// What a kernel has done to it; it is of no more use then.
     fault: AtomicI32,
 }
 
 impl Primary {
     const fn new() -> Self {
-        Self { retained: AtomicUsize::new(0), fault: AtomicI32::new(abi::CUDA_SUCCESS) }
+        Self { retained: Mutex::new(0), fault: AtomicI32::new(abi::CUDA_SUCCESS) }
+    }
+
+    fn retained(&self) -> MutexGuard<'_, usize> {
+        self.retained.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,16 +86,20 @@ fn of_device<'a>(call: &str, device: DeviceNumber) -> (usize, &'a Primary) {
 
 pub(crate) fn retain(call: &str, place: *mut Handle, device: DeviceNumber) -> Answer {
     let (context, primary) = of_device(call, device);
-    primary.retained.fetch_add(1, Ordering::SeqCst);
+    *primary.retained() += 1;
     answer(call, place, std::ptr::without_provenance_mut(context))
 }
 
 pub(crate) fn release(call: &str, device: DeviceNumber) -> Answer {
     let (context, primary) = of_device(call, device);
-    match primary.retained.fetch_sub(1, Ordering::SeqCst) {
+    let mut retained = primary.retained();
+    match *retained {
         0 => misuse(call, "nobody has retained it"),
         1 => {}
-        _ => return Ok(()),
+        _ => {
+            *retained -= 1;
+            return Ok(());
+        }
     }
     if (Here { context }).intact().is_ok() {
         event::EVENTS.none_of(call, context);
@@ -103,12 +113,13 @@ pub(crate) fn release(call: &str, device: DeviceNumber) -> Answer {
     module::forget(context);
     memory::forget(context);
     primary.fault.store(abi::CUDA_SUCCESS, Ordering::SeqCst);
+    *retained = 0;
     Ok(())
 }
 
 pub(crate) fn push(call: &str, context: Handle) -> Answer {
     let at = context.addr().wrapping_sub(FIRST);
-    if PRIMARY.get(at).is_none_or(|primary| primary.retained.load(Ordering::SeqCst) == 0) {
+    if PRIMARY.get(at).is_none_or(|primary| *primary.retained() == 0) {
         misuse(call, &format!("{context:?} is no context, or is gone"));
     }
     STACK.with(|stack| stack.borrow_mut().push(context.addr()));

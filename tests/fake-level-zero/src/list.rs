@@ -127,9 +127,33 @@ impl List {
     }
 }
 
-/// Whether the process is ending, and how many threads are in the middle of a command.
+/// Whether the process is ending, and how many threads are in the middle of something that needs OpenCL's driver.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static BUSY: AtomicUsize = AtomicUsize::new(0);
+
+/// While there is one, OpenCL's driver stays.
+struct Busy;
+
+impl Busy {
+    /// Does not return once the process is ending.
+    fn begin() -> Self {
+        BUSY.fetch_add(1, SeqCst);
+        let busy = Self;
+        if STOPPED.load(SeqCst) {
+            drop(busy);
+            loop {
+                std::thread::park();
+            }
+        }
+        busy
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        BUSY.fetch_sub(1, SeqCst);
+    }
+}
 
 /// Has commands stop before OpenCL's driver goes.
 pub(crate) fn stop_at_exit() {
@@ -171,9 +195,8 @@ impl Worker {
                 let mut state = self.list.state();
                 if state.closed {
                     drop(state);
-                    // SAFETY: nothing is on it, and nobody else releases it.
-                    unsafe { (self.context.below.core.clReleaseCommandQueue)(self.queue) };
-                    return;
+                    drop(now);
+                    return self.end();
                 }
                 if let Some(at) = state.next() {
                     let command = state.commands.remove(at);
@@ -184,18 +207,22 @@ impl Worker {
                 now = until_change(now);
             };
             drop(now);
-            BUSY.fetch_add(1, SeqCst);
-            if STOPPED.load(SeqCst) {
-                BUSY.fetch_sub(1, SeqCst);
-                loop {
-                    std::thread::park();
-                }
-            }
+            // Until the command is dropped: it may have the last of a kernel.
+            let _busy = Busy::begin();
             let start = ticks();
             self.run(&command.work);
-            BUSY.fetch_sub(1, SeqCst);
             self.finish(command, start);
         }
+    }
+
+    /// The list is closed.
+    fn end(self) {
+        let busy = Busy::begin();
+        // SAFETY: nothing is on it, and nobody else releases it.
+        unsafe { (self.context.below.core.clReleaseCommandQueue)(self.queue) };
+        // With perhaps the last of the context.
+        drop(self);
+        drop(busy);
     }
 
     fn run(&self, work: &Work) {
