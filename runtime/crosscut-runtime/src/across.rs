@@ -1,7 +1,10 @@
 //! Copies between two contexts: through the host.
 
+use std::sync::Arc;
+
 use crate::Error;
 use crate::block::Block;
+use crate::ended::kept_if_in_use;
 use crate::event::Event;
 use crate::queue::Queue;
 
@@ -53,10 +56,12 @@ impl Queue {
             (reader, writer) = (&other, self);
         }
         if writer.context().is_native()
-            && let Some(place) = target.as_region().and_then(|it| it.bytes()?.host_address())
+            && let Some(to) = target.as_region().and_then(|it| it.bytes())
+            && let Some(place) = to.host_address()
         {
             // SAFETY: nobody else uses the target, by the caller's promise, and it has the size.
-            return unsafe { reader.read_block(source, place, atomic_width, &[]) };
+            let read = unsafe { reader.read_block(source, place, atomic_width, &[]) };
+            return kept_if_in_use(Arc::clone(to.allocation), read).map(drop);
         }
         if reader.context().is_native()
             && atomic_width == 0
@@ -66,20 +71,25 @@ impl Queue {
             let writers = from.allocation.uses().writers();
             writers.tell()?;
             // SAFETY: the source is plain data, borrowed by the caller, and it has the size.
-            return unsafe { writer.write_block(target, place, &[]) };
+            let written = unsafe { writer.write_block(target, place, &[]) };
+            return kept_if_in_use(Arc::clone(from.allocation), written).map(drop);
         }
         let (mut to, mut from) = (target.cursor(), source.cursor());
         let mut stage = vec![0u8; size.min(STAGE)];
-        let mut done = 0;
-        while done < size {
-            let more = stage.len().min(size - done);
-            let room = stage.as_mut_ptr();
-            // SAFETY: the stage has room for the piece, and the rest is the caller's promise.
-            unsafe { reader.read_runs(&mut from, more, room, atomic_width, &[]) }?;
-            // SAFETY: the stage has the piece, and the target is the caller's promise.
-            unsafe { writer.write_runs(&mut to, more, stage.as_ptr(), &[]) }?;
-            done += more;
-        }
-        Ok(())
+        let mut carry = || {
+            let mut done = 0;
+            while done < size {
+                let more = stage.len().min(size - done);
+                let room = stage.as_mut_ptr();
+                // SAFETY: the stage has room for the piece, and the rest is the caller's promise.
+                unsafe { reader.read_runs(&mut from, more, room, atomic_width, &[]) }?;
+                // SAFETY: the stage has the piece, and the target is the caller's promise.
+                unsafe { writer.write_runs(&mut to, more, stage.as_ptr(), &[]) }?;
+                done += more;
+            }
+            Ok(())
+        };
+        let carried = carry();
+        kept_if_in_use(stage, carried).map(drop)
     }
 }

@@ -167,7 +167,7 @@ impl Queue {
         wait: impl Fn(&T) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let wait_for_all = |outcome: Result<(), Error>, started: &mut Vec<T>| {
-            started.drain(..).map(|it| wait(&it)).fold(outcome, Result::and)
+            started.drain(..).map(|it| wait(&it)).fold(outcome, first)
         };
         let (mut done, mut outcome, mut started) = (0, Ok(()), Vec::new());
         while done < size && outcome.is_ok() {
@@ -219,7 +219,7 @@ impl Queue {
             // started is waited for before.
             unsafe { self.start_write(target, source.wrapping_add(done), after) }
         };
-        let wait = |copy: &Event| copy.wait().inspect_err(|_| self.see_end_of(copy));
+        let wait = |copy: &Event| copy.wait().map_err(|error| self.see_end_of(copy, error));
         self.copy_runs(to, size, start, wait)
     }
 
@@ -263,7 +263,8 @@ impl Queue {
             // is waited for before. Rows of atomics begin and end between two of them.
             unsafe { self.start_read(source, target.wrapping_add(done), atomic_width, after) }
         };
-        let wait = |copy: &Reading| copy.wait().inspect_err(|_| self.see_end_of(&copy.event));
+        let wait =
+            |copy: &Reading| copy.wait().map_err(|error| self.see_end_of(&copy.event, error));
         self.copy_runs(from, size, start, wait)?;
         self.settle_pending()
     }
@@ -336,4 +337,10 @@ impl Queue {
         }
         Ok(Event::all(&started.0))
     }
+}
+
+/// What the first of two copies says, for the memory of both.
+fn first(one: Result<(), Error>, other: Result<(), Error>) -> Result<(), Error> {
+    let may_run = other.as_ref().is_err_and(Error::may_run);
+    one.map_err(|error| error.with_may_run(may_run)).and(other)
 }

@@ -117,7 +117,7 @@ impl Command {
     /// For the user, who may be inside a host task; the runtime's own waits ask the event.
     fn complete(&self) -> Result<(), Error> {
         host_task::may_wait_for(self)?;
-        self.event.wait().map_err(|error| Error::driver("a command failed", error))
+        self.event.wait().map_err(failed)
     }
 
     fn outcome(&self) -> MutexGuard<'_, Outcome> {
@@ -141,11 +141,16 @@ impl Command {
         *self.outcome() = Outcome::Failed(error);
     }
 
+    /// How far it has come. If it has completed, the host can see what it wrote.
     pub(crate) fn state(&self) -> Result<EventState, Error> {
         if self.is_settled() {
             return Ok(EventState::Complete);
         }
-        self.event.state().map_err(|error| Error::driver("a command failed", error))
+        let state = self.event.state().and_then(|state| match state {
+            EventState::Complete => self.event.acquire().map(|()| state),
+            _ => Ok(state),
+        });
+        state.map_err(failed)
     }
 
     /// When it ran, if that was written down. Waits for it.
@@ -156,11 +161,19 @@ impl Command {
         self.event.times().map_err(|error| Error::driver("asking when a command ran", error))
     }
 
+    /// Whether it has completed. If so, the host can see what it wrote.
     pub(crate) fn is_complete(&self) -> Result<bool, Error> {
-        if self.is_settled() {
-            return Ok(true);
+        Ok(self.state()? == EventState::Complete)
+    }
+
+    /// Whether it has completed, for queues that [tell](Self::tell) of it or forget it. `waited`: somebody has waited for
+    /// it, so that the host can see what it wrote. Otherwise that is so only if there may be something to tell.
+    pub(crate) fn is_over(&self, waited: bool) -> Result<bool, Error> {
+        if !waited && self.may_tell() {
+            return self.is_complete();
         }
-        self.event.is_complete().map_err(|error| Error::driver("a command failed", error))
+        let is_complete = self.is_settled() || self.event.is_complete().map_err(failed)?;
+        Ok(is_complete)
     }
 
     /// For queues: tells of the panic of a command that has completed, unless anybody has been told.
@@ -190,7 +203,7 @@ impl Command {
     }
 
     /// Whether a queue would tell something about it, as far as is known without asking the driver.
-    fn may_tell(&self) -> bool {
+    pub(crate) fn may_tell(&self) -> bool {
         !self.is_settled()
             && match *self.outcome() {
                 Outcome::Failed(_) | Outcome::Watched(_) => true,
@@ -204,20 +217,19 @@ impl Command {
         self.events.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether it has completed and there is nothing that a queue would tell. Tells nothing.
-    pub(crate) fn is_done_and_clean(&self) -> bool {
+    /// Whether there is nothing that a queue would tell: noted, so that nobody need ask the driver again. Tells
+    /// nothing. It has completed, and the host can see what it wrote.
+    pub(crate) fn is_clean(&self) -> bool {
         if self.is_settled() {
             return true;
         }
-        if !matches!(self.event.is_complete(), Ok(true)) {
-            return false;
-        }
+        // Before the lock, and so dropped after it: dropping a watch gives its record back.
+        let _watch;
         let mut outcome = self.outcome();
         if let Outcome::Watched(watch) = &*outcome
             && watch.is_clean()
         {
-            // Dropping the watch gives its record back.
-            *outcome = Outcome::Settled;
+            _watch = std::mem::replace(&mut *outcome, Outcome::Settled);
         }
         match *outcome {
             Outcome::Settled => {
@@ -228,6 +240,10 @@ impl Command {
             Outcome::Failed(_) | Outcome::Watched(_) => false,
         }
     }
+}
+
+fn failed(error: adapter::DriverError) -> Error {
+    Error::driver("a command failed", error)
 }
 
 impl Drop for Command {
@@ -355,8 +371,8 @@ impl Uses {
         self.write.iter().chain(reads).find(runs).cloned()
     }
 
-    /// Keeps a write for those who read what others have not replaced.
-    fn keep(&mut self, write: Arc<Command>) {
+    /// Keeps a write for those who read what others have not replaced. Nobody waits for it by that.
+    pub(crate) fn keep(&mut self, write: Arc<Command>) {
         if !write.may_tell() {
             return;
         }

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::block::Block;
 use crate::bytes;
 use crate::command::{Access, Command, Outcome, Writers};
+use crate::ended::FailedCopy;
 use crate::event::Event;
 use crate::memory::Allocation;
 use crate::queue::Queue;
@@ -377,12 +378,12 @@ impl Allocation {
     }
 }
 
-fn to_device(error: DriverError) -> Error {
-    Error::driver("copying to the device", error)
+fn to_device(failed: impl Into<FailedCopy>) -> Error {
+    failed.into().while_doing("copying to the device")
 }
 
-fn to_host(error: DriverError) -> Error {
-    Error::driver("copying from the device", error)
+fn to_host(failed: impl Into<FailedCopy>) -> Error {
+    failed.into().while_doing("copying from the device")
 }
 
 fn filling(error: DriverError) -> Error {

@@ -10,6 +10,7 @@ use crosscut_adapter_api::{Location, MemoryKind};
 
 use crate::Error;
 use crate::command::{Access, Command, Outcome};
+use crate::ended::FailedCopy;
 use crate::launch::{Binding, Source};
 use crate::memory::{Allocation, allocate};
 use crate::queue::Queue;
@@ -74,7 +75,7 @@ impl Queue {
                 self.carry(&detour, false)?;
                 // Whoever reads the part is told of a panic of the kernel, not of the copy.
                 if let Some(bytes) = detour.part.bytes() {
-                    bytes.allocation.uses().note(Access::Write, launched);
+                    bytes.allocation.uses().keep(Arc::clone(launched));
                 }
             }
         }
@@ -95,7 +96,7 @@ impl Queue {
             // SAFETY: dropping either allocation waits for this command, which is noted in its uses.
             unsafe { self.adapter.copy(to, from, size, after) }
         });
-        let failed = |error| Error::driver("copying a part of a buffer for a kernel", error);
-        self.wait_for_copy(&carried.map_err(failed)?).map_err(failed)
+        let carried = carried.map_err(FailedCopy::from).and_then(|it| self.wait_for_copy(&it));
+        carried.map_err(|failed| failed.while_doing("copying a part of a buffer for a kernel"))
     }
 }

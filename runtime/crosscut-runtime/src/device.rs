@@ -436,7 +436,8 @@ impl Device {
                 format!("{name} was chosen, and this program has no device images"),
             )
             .with_help(
-                "build and run it with `cargo crosscut run`; plain cargo builds run on `host`",
+                "if it has kernels, build and run it with `cargo crosscut run`; programs without any, and \
+                 plain cargo builds, run on `host`",
             ))
         }
     }

@@ -5,7 +5,7 @@
 //! uses the memory. Nobody submits another one meanwhile, because the context's submit lock is held.
 //! Reading waits for the turn; writing, which returns at once, is the driver's where it has not come.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crosscut_adapter_api::{DeviceKind, MemoryKind};
 
@@ -105,7 +105,11 @@ impl Queue {
 
     /// Blocks until it is the turn of a copy on this queue. Then nobody submits a command that uses
     /// memory until the result is dropped. `None` if only the driver knows when that is.
-    fn wait_for_turn(&self, allocation: &Allocation, access: Access) -> Option<MutexGuard<'_, ()>> {
+    pub(crate) fn wait_for_turn(
+        &self,
+        allocation: &Allocation,
+        access: Access,
+    ) -> Option<MutexGuard<'_, ()>> {
         for _ in 0..MOST_TRIES {
             match self.turn(allocation, access) {
                 Turn::Now(order) => return Some(order),
@@ -122,10 +126,10 @@ impl Queue {
             // Which of those hold up later commands, only the driver knows.
             return Turn::Unknown;
         }
-        if let Some(before) = self.pending.last_unsettled().filter(|command| !command.has_ended()) {
+        if let Some(before) = self.pending.unfinished() {
             return Turn::After(before);
         }
-        let order = self.context().space().submit.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = self.take_order();
         let in_the_way = allocation.uses().unfinished(access);
         in_the_way.map_or(Turn::Now(order), Turn::After)
     }
@@ -143,13 +147,27 @@ enum Turn<'a> {
 
 impl Command {
     /// Whether it has completed. Notes that, so that nobody need ask the driver again.
-    fn has_ended(&self) -> bool {
-        self.is_done_and_clean() || matches!(self.is_complete(), Ok(true))
+    pub(crate) fn has_ended(&self) -> bool {
+        if self.is_settled() {
+            return true;
+        }
+        let ended = matches!(self.is_complete(), Ok(true));
+        if ended {
+            self.is_clean();
+        }
+        ended
     }
 
     /// Blocks until it has ended. False if it failed.
     fn finish(&self) -> bool {
-        self.is_settled() || (self.event.wait().is_ok() && self.has_ended())
+        if self.is_settled() {
+            return true;
+        }
+        let ended = self.event.wait().is_ok();
+        if ended {
+            self.is_clean();
+        }
+        ended
     }
 }
 

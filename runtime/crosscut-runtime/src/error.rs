@@ -31,6 +31,7 @@ struct Inner {
     driver: Option<DriverError>,
     help: Option<String>,
     panic: Option<KernelPanic>,
+    may_run: bool,
 }
 
 /// What a caller can do about an [`Error`].
@@ -66,6 +67,7 @@ impl Error {
             driver: None,
             help: None,
             panic: None,
+            may_run: false,
         }))
     }
 
@@ -80,6 +82,20 @@ impl Error {
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
+    }
+
+    /// Notes whether a copy may go on that this tells of, beside what was known before.
+    pub(crate) fn with_may_run(mut self, may_run: bool) -> Self {
+        self.0.may_run |= may_run;
+        self
+    }
+
+    /// Whether nobody can tell that the driver has let go of the host's memory that the call had: it must stay
+    /// for ever.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn may_run(&self) -> bool {
+        self.0.may_run
     }
 
     /// A driver's refusal while doing `what`.

@@ -185,24 +185,27 @@ pub(crate) enum Beginning {
 }
 
 impl Globals {
-    /// Puts instances of statics that are gone aside: at their addresses others may be now.
-    pub(crate) fn refresh(&self) {
+    /// Puts instances of statics that are gone aside: at their addresses others may be now. What is given back
+    /// is to be dropped where no lock is held: that may wait for whoever uses it.
+    pub(crate) fn refresh(&self) -> impl Sized + use<> {
         let now = registry::generation();
         if self.seen.load(Ordering::Acquire) == now {
-            return;
+            return (Vec::new(), Vec::new());
         }
         let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         let since = self.seen.load(Ordering::Acquire);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = registry::gone_since(since, map.keys().map(|key| key.address));
-        map.retain(|key, slot| {
-            let Some(id) = gone.get(&key.address) else { return true };
-            if let (Some(id), Some(allocation)) = (id, slot.made.get()) {
-                kept.insert((id.clone(), key.size, key.align), Arc::clone(allocation));
+        let (mut slots, mut replaced) = (Vec::new(), Vec::new());
+        for (key, slot) in map.extract_if(|key, _| gone.contains_key(&key.address)) {
+            if let (Some(Some(id)), Some(allocation)) = (gone.get(&key.address), slot.made.get()) {
+                let of = (id.clone(), key.size, key.align);
+                replaced.extend(kept.insert(of, Arc::clone(allocation)));
             }
-            false
-        });
+            slots.push(slot);
+        }
         self.seen.store(since.max(now), Ordering::Release);
+        (slots, replaced)
     }
 
     /// The instance that a program left behind which had a static of this id and layout.
@@ -251,7 +254,7 @@ pub(crate) fn instance(home: Home<'_>, global: GlobalHandle) -> Result<Instance,
     let Some(size) = NonZeroUsize::new(global.size) else { return Ok(Instance::Empty) };
     let Some(globals) = home.keeper(&global) else { return Ok(Instance::Static) };
     let context = home.context();
-    globals.refresh();
+    drop(globals.refresh());
     if let Some(known) = globals.made(global.key()) {
         return Ok(Instance::Allocated(known));
     }
@@ -296,7 +299,8 @@ fn begin(
             let queue = context.inner().records.queue(context)?;
             // SAFETY: the initial bytes are there and never change (see `GlobalHandle::new`), and `kept` has the
             // allocation for as long as the copy runs.
-            record::kept(made, queue, unsafe { queue.write(made.memory(), 0, bytes, size, &[]) })
+            let written = unsafe { queue.write(made.memory(), 0, bytes, size, &[]) };
+            Ok(record::kept(made, queue, written)?)
         }
         _ => record::zero(made, 0, size, context),
     }

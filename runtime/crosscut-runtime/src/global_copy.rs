@@ -99,11 +99,11 @@ impl Queue {
                     let after = [Arc::clone(&written)];
                     let moved = self.move_staged(&variable, Direction::Set, offset, size, &after);
                     drop(together);
-                    if moved.is_err() {
+                    moved.map_err(|error| {
                         // The source is let go of when this fails: not before the copy has ended.
-                        let _ = self.wait_for_copy(&written);
-                    }
-                    moved
+                        let ended = self.wait_for_copy(&written);
+                        error.with_may_run(ended.is_err_and(|failed| failed.may_run))
+                    })
                 };
                 // SAFETY: the caller's promise.
                 unsafe { self.staged(source, size, write) }.map(Event::of)
@@ -141,7 +141,8 @@ impl Queue {
     /// driver's refusal; a kernel panicked.
     ///
     /// # Safety
-    /// `size` bytes are writable at `target`.
+    /// `size` bytes are writable at `target`; for ever, if that is more than [`SMALL_READ`](Self::SMALL_READ) and the
+    /// error [may run](Error::may_run).
     pub unsafe fn copy_from_global<'g>(
         &self,
         global: impl Into<GlobalIn<'g>>,
@@ -178,45 +179,60 @@ impl Queue {
                     return self.settle_pending();
                 }
                 let after = self.dependencies(after)?;
-                let failed = |error| Error::driver("copying from a device global", error);
-                let uses = [(&allocation, Access::Read)];
-                let command = self.submit(&uses, after, Outcome::Settled, |after| {
-                    // SAFETY: the target is the caller's for the size, and the wait below comes
-                    // before it gets it back; the range was checked, the allocation is kept here.
-                    unsafe { self.adapter.read(allocation.memory(), offset, target, size, after) }
-                });
-                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
+                let start = |room| {
+                    // SAFETY: there is room until the read has ended; the range was checked.
+                    unsafe { self.start_reading(&allocation, offset, room, size, after) }
+                };
+                // SAFETY: the target has room for the bytes.
+                unsafe { self.read_back(target, size.get(), start) }?;
                 // Whoever wrote it, on whichever queue, has completed: what it says comes first.
                 writers.tell()?;
             }
             Reach::Image(variable) => {
                 let after = self.dependencies(after)?;
                 let writers = variable.staging.uses().writers();
-                // SAFETY: the target is the caller's for the size, and the wait comes before it gets it
-                // back; the range was checked.
-                let named = unsafe {
-                    self.copy_named(&variable, Direction::Get, offset, target, size, &after)
-                };
-                if let Some(command) = named {
-                    let failed = |error| Error::driver("copying from a device global", error);
-                    self.wait_for_copy(&command?).map_err(failed)?;
-                    writers.tell()?;
-                    return self.settle_pending();
-                }
-                let together = self.together();
-                let moved = self.move_staged(&variable, Direction::Get, offset, size, &after)?;
-                let failed = |error| Error::driver("copying from a device global", error);
-                let (staging, uses) = (&variable.staging, [(&variable.staging, Access::Read)]);
-                let command = self.submit(&uses, vec![moved], Outcome::Settled, |after| {
+                let start = |room| {
+                    // SAFETY: there is room until the read has ended; the range was checked.
+                    let named = unsafe {
+                        self.copy_named(&variable, Direction::Get, offset, room, size, &after)
+                    };
+                    if let Some(command) = named {
+                        return command;
+                    }
+                    let _together = self.together();
+                    let moved =
+                        self.move_staged(&variable, Direction::Get, offset, size, &after)?;
                     // SAFETY: as above; the block is as large as the global.
-                    unsafe { self.adapter.read(staging.memory(), offset, target, size, after) }
-                });
-                drop(together);
-                self.wait_for_copy(&command.map_err(failed)?).map_err(failed)?;
+                    unsafe {
+                        self.start_reading(&variable.staging, offset, room, size, vec![moved])
+                    }
+                };
+                // SAFETY: the target has room for the bytes.
+                unsafe { self.read_back(target, size.get(), start) }?;
                 writers.tell()?;
             }
         }
         self.settle_pending()
+    }
+
+    /// Starts to copy `size` bytes from memory of a global to `room`, after `after`.
+    ///
+    /// # Safety
+    /// `room` is writable for `size` bytes and nobody else uses it until the command has ended, and the range
+    /// lies inside `source`.
+    unsafe fn start_reading(
+        &self,
+        source: &Arc<Allocation>,
+        offset: usize,
+        room: *mut u8,
+        size: NonZeroUsize,
+        after: Vec<Arc<Command>>,
+    ) -> Result<Arc<Command>, Error> {
+        let command = self.submit(&[(source, Access::Read)], after, Outcome::Settled, |after| {
+            // SAFETY: the caller's promise; dropping the allocation waits for this command.
+            unsafe { self.adapter.read(source.memory(), offset, room, size, after) }
+        });
+        command.map_err(|error| Error::driver("copying from a device global", error))
     }
 
     /// Fills a global from byte `offset` on with `count` copies of `pattern`, after `after`.
@@ -262,6 +278,10 @@ impl Queue {
             // SAFETY: the piece has as many bytes; the caller's pattern is valid by its type.
             let copied =
                 unsafe { self.copy_to_global(global, offset + done, piece.as_ptr(), part, after) };
+            if copied.as_ref().is_err_and(Error::may_run) {
+                std::mem::forget(piece);
+                return copied;
+            }
             events.push(copied?);
             done += part;
         }
@@ -370,7 +390,10 @@ pub(crate) fn check(global: &GlobalHandle, offset: usize, size: usize) -> Result
 
 fn beyond(global: &GlobalHandle, offset: usize, size: usize) -> Error {
     Error::invalid(
-        format!("{size} bytes from byte {offset} of a device global of {} bytes", global.size()),
+        format!(
+            "{size} bytes from byte {offset} on go beyond the end of a device global of {} bytes",
+            global.size()
+        ),
         "copy less, or from further in front",
     )
 }

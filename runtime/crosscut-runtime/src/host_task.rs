@@ -98,9 +98,7 @@ impl Queue {
         for command in after.iter().flat_map(Event::unsettled) {
             add(&mut waits, command);
         }
-        let space = self.context().space();
-        let order = (!memory.is_nothing())
-            .then(|| space.submit.lock().unwrap_or_else(PoisonError::into_inner));
+        let order = (!memory.is_nothing()).then(|| self.take_order());
         for (allocation, access) in memory.uses() {
             allocation.uses().collect(access, self.origin, &mut waits);
         }
@@ -247,7 +245,7 @@ impl Ready {
             panic.into_iter().for_each(|error| command.fail(error));
         });
         // Also after a panic: as with kernels, what was written until then is there.
-        promise.keep(visited.and_then(|()| memory.store(&rooms)));
+        promise.keep(visited.and_then(|()| memory.store(rooms)));
         // After the promise, as above.
         task.into_iter().for_each(discard);
     }

@@ -254,11 +254,13 @@ impl Queue {
         let bound = places.iter().zip(bindings);
         let bound = bound.filter_map(|(place, it)| Some((&place.as_ref()?.allocation, it.access)));
         let hidden = kernel.globals.iter().map(|(allocation, access)| (allocation, *access));
+        // One that follows addresses looks for them in its turn: a kernel before it may leave one until then.
+        let order = kernel.follows.then(|| self.take_order());
         let escaped = context.space().escaped.reached_by(&kernel);
         let found = escaped.iter().map(|allocation| (allocation, Access::Write));
         let uses: Few<_, FEW_PARAMETERS> = bound.chain(hidden).chain(found).collect();
         let outcome = watch.map_or(Outcome::Settled, Outcome::Watched);
-        let command = self.submit(&uses, after, outcome, |after| {
+        let command = self.submit_in(order, &uses, after, outcome, |after| {
             // SAFETY: the arguments were made from the kernel's own parameter list. Dropping an
             // allocation waits for the commands in its uses, where this one is noted; a record is
             // kept by the command's outcome, which waits for the event too.

@@ -14,6 +14,7 @@ use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, QueueO
 
 use crate::Error;
 use crate::command::{Access, Command, Outcome};
+use crate::ended::{FailedCopy, ended};
 use crate::event::Event;
 use crate::few::Few;
 use crate::home::Home;
@@ -21,7 +22,7 @@ use crate::host_task::{self, HostTask};
 use crate::launch::{Binding, FEW, Source};
 use crate::memory::Allocation;
 use crate::native_launch::native_address;
-use crate::queue::{Queue, ended};
+use crate::queue::Queue;
 use crate::region::Bytes;
 
 /// What a task of a device is lent.
@@ -162,13 +163,12 @@ impl Lent {
             };
             rooms.0.push((room, Slot { address, length: part.length }));
         }
-        self.copy(&rooms, |queue, _, place, address| {
+        self.copy(rooms, |queue, _, place, address| {
             let memory = place.allocation.memory();
             // SAFETY: the room has the size and nobody knows it yet, the part is inside its memory; the
             // rooms and the memory are kept until the copies have ended, below.
             unsafe { queue.read(memory, place.offset, address, place.size, &[]) }.map(Some)
-        })?;
-        Ok(rooms)
+        })
     }
 
     /// Calls `visit` while the memory that the task has itself stays, even if the process begins to end.
@@ -180,41 +180,57 @@ impl Lent {
     }
 
     /// Copies what is written back to the device, and waits for it.
-    pub(crate) fn store(&self, rooms: &Rooms) -> Result<(), DriverError> {
-        self.copy(rooms, |queue, part, place, address| {
+    pub(crate) fn store(&self, rooms: Rooms) -> Result<(), DriverError> {
+        let stored = self.copy(rooms, |queue, part, place, address| {
             if part.access == Access::Read {
                 return Ok(None);
             }
             let memory = place.allocation.memory();
             // SAFETY: the room has the size, and the task has ended; the rest is as above.
             unsafe { queue.write(memory, place.offset, address, place.size, &[]) }.map(Some)
-        })
+        });
+        stored.map(drop)
     }
 
-    /// Starts a copy for each part, and waits for all that were started, also where one fails.
+    /// Starts a copy for each part, and waits for all that were started, also where one fails. Where nobody can
+    /// tell whether one goes on, the memory on both sides stays for ever.
     fn copy(
         &self,
-        rooms: &Rooms,
+        rooms: Rooms,
         start: impl Fn(
             &dyn adapter::Queue,
             &Part,
             &Place,
             *mut u8,
         ) -> Result<Option<Box<dyn adapter::Event>>, DriverError>,
-    ) -> Result<(), DriverError> {
-        let Some(queue) = self.queue.as_deref() else { return Ok(()) };
-        let (mut started, mut outcome) = (Vec::new(), Ok(()));
+    ) -> Result<Rooms, DriverError> {
+        let Some(queue) = self.queue.as_deref() else { return Ok(rooms) };
+        let (mut started, mut failure) = (Vec::new(), None);
         for (part, (_, slot)) in self.parts.iter().zip(&rooms.0) {
             let Some(place) = part.copied() else { continue };
             match start(queue, part, place, slot.address) {
                 Ok(event) => started.extend(event),
                 Err(error) => {
-                    outcome = Err(error);
+                    failure = Some(FailedCopy::from(error));
                     break;
                 }
             }
         }
-        started.iter().map(|copy| ended(&**copy, queue)).fold(outcome, Result::and)
+        for copy in &started {
+            if let Err(failed) = ended(&**copy, queue) {
+                failure = Some(match failure {
+                    Some(first) => first.and(failed),
+                    None => failed,
+                });
+            }
+        }
+        let Some(failure) = failure else { return Ok(rooms) };
+        if failure.may_run {
+            let memory = self.parts.iter().filter_map(Part::copied);
+            memory.for_each(|place| std::mem::forget(Arc::clone(&place.allocation)));
+            std::mem::forget(rooms);
+        }
+        Err(failure.into())
     }
 }
 

@@ -33,6 +33,7 @@ mod dependency;
 mod detour;
 mod device;
 mod direct;
+mod ended;
 mod error;
 mod escaped;
 mod event;
@@ -90,6 +91,8 @@ pub use crosscut_adapter_api::{
 };
 pub use crosscut_adapter_api::{QueueOptions, QueueOrder};
 pub use device::{BackendReport, Device, Runtime};
+#[doc(hidden)]
+pub use ended::kept_if_in_use;
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventState, EventTimes};
 pub use few::Few;

@@ -20,8 +20,7 @@ use crosscut_image::registration::LINE_WORDS;
 use crate::Error;
 use crate::context::Context;
 use crate::memory::{Allocation, allocate};
-use crate::queue::ended;
-use crate::record::zero;
+use crate::record::{fetch, zero};
 
 pub(crate) use outbox::{Delivery, Postponed};
 pub use text::LineValue;
@@ -76,11 +75,10 @@ impl Lines {
             }
         })?;
         if !read {
-            let queue = self.context.inner().records.queue(&self.context)?;
-            let target = words.as_mut_ptr().cast::<u8>();
-            // SAFETY: `words` and the area stay until the wait has returned.
-            let event = unsafe { queue.read(self.area.memory(), 0, target, size, &[]) };
-            ended(&*event?, queue)?;
+            let bytes = fetch(&self.area, 0, size, &self.context)?;
+            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u32::from_ne_bytes(*bytes);
+            }
         }
         Ok(words)
     }

@@ -5,14 +5,18 @@ use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api as adapter;
 
-use crate::Error;
 use crate::command::Command;
+use crate::few::Few;
 use crate::lines::Delivery;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard};
+use crate::{Error, ErrorKind};
 
 /// So many commands may wait to be told about before the finished ones are looked for.
 const FIRST_SWEEP: usize = 128;
+
+/// Looking whether more have ended allocates.
+const FEW: usize = 8;
 
 #[derive(Default)]
 pub(crate) struct Pending {
@@ -32,15 +36,20 @@ struct List {
     sweep_at: usize,
 }
 
+const WAIT: &str = "wait for the launch's event, or for its queue, to get this as an error";
+
 impl List {
     /// Forgets what has completed with nothing to tell.
     fn sweep(&mut self) {
         // In order: where one has not completed, none behind it has.
         let mut running = false;
         self.commands.retain(|command| {
-            let in_order = command.origin.line.is_some();
-            running = running || (in_order && matches!(command.is_complete(), Ok(false)));
-            running || !command.is_done_and_clean()
+            if running {
+                return true;
+            }
+            let over = command.is_over(false);
+            running = command.origin.line.is_some() && matches!(over, Ok(false));
+            !(matches!(over, Ok(true)) && (!command.may_tell() || command.is_clean()))
         });
         self.sweep_at = 2 * self.commands.len();
     }
@@ -62,9 +71,17 @@ impl Pending {
         }
     }
 
-    /// The last command, unless it is known to have completed: with it all before have, in order.
-    pub(crate) fn last_unsettled(&self) -> Option<Arc<Command>> {
-        self.list().commands.back().filter(|command| !command.is_settled()).cloned()
+    /// For a queue in order: a command that has not completed and that a copy which comes next must come after.
+    ///
+    /// All are looked at, although commands complete before those behind them: they are remembered after they are
+    /// handed over, and where threads share the queue, the last one here may have been submitted before others.
+    pub(crate) fn unfinished(&self) -> Option<Arc<Command>> {
+        let list = self.list();
+        let unsettled = list.commands.iter().rev().filter(|command| !command.is_settled());
+        let unsettled: Few<Arc<Command>, FEW> = unsettled.cloned().collect();
+        // Without the lock, as what a command has is let go of where it has nothing to tell; that may wait.
+        drop(list);
+        unsettled.iter().find(|command| !command.has_ended()).cloned()
     }
 
     /// Remembers a command.
@@ -111,23 +128,37 @@ impl Pending {
         list.tasks.clone()
     }
 
-    /// Tells of the first failure that nobody has been told of. Later ones stay for the next call.
-    pub(crate) fn tell(&self) -> Result<(), Error> {
+    /// The command that was remembered last: whoever waits for the queue from now on waits for it and all before.
+    pub(crate) fn last(&self) -> Option<Arc<Command>> {
+        self.list().commands.back().cloned()
+    }
+
+    /// Tells of the first failure that nobody has been told of. Later ones stay for the next call. Somebody has waited
+    /// for all commands up to `waited`.
+    pub(crate) fn tell(&self, waited: Option<&Arc<Command>>) -> Result<(), Error> {
         let _delivery = Delivery;
+        // Before the lock, and so dropped after it: the last of a command may wait.
+        let mut over = Vec::new();
         let mut list = self.list();
+        // Others may have told of it and forgotten it.
+        let is_last = |command: &Arc<Command>| waited.is_some_and(|it| Arc::ptr_eq(it, command));
+        let mut waited_for = list.commands.iter().any(is_last);
         // How many at the front still run: only out of order others may have ended behind them.
         let mut running = 0;
         while let Some(command) = list.commands.get(running) {
-            let told = match command.is_complete() {
+            let visible = waited_for;
+            waited_for = waited_for && !is_last(command);
+            let told = match command.is_over(visible) {
                 Ok(false) if command.origin.line.is_some() => break,
                 Ok(false) => {
                     running += 1;
                     continue;
                 }
-                Ok(true) => command.tell(),
+                Ok(true) if visible || command.may_tell() => command.tell(),
+                Ok(true) => Ok(()),
                 Err(error) => Err(error),
             };
-            list.commands.remove(running);
+            over.extend(list.commands.remove(running));
             told?;
         }
         Ok(())
@@ -151,9 +182,12 @@ impl Pending {
         for command in list.commands.drain(..) {
             if !command.has_events()
                 && let Ok(true) = command.is_complete()
-                && let Some(error) = command.untold()
+                && let Some(mut error) = command.untold()
             {
                 use std::io::Write as _;
+                if error.kind() == ErrorKind::Panic {
+                    error = error.with_help(WAIT);
+                }
                 // Without a standard error nobody is left to be told.
                 let _ = writeln!(std::io::stderr(), "crosscut: {error}");
             }

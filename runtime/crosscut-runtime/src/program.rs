@@ -213,16 +213,22 @@ impl Kernels {
             return;
         }
         let there: Vec<u64> = registry::programs().iter().map(|program| program.id()).collect();
-        cache.kernels.retain(|_, kernel| there.contains(&kernel.program));
-        cache.specialised.retain(|kernel| there.contains(&kernel.program));
+        let is_gone = |program: u64| !there.contains(&program);
+        let kernels = cache.kernels.extract_if(|_, kernel| is_gone(kernel.program));
+        let kernels: Vec<_> = kernels.map(|(_, kernel)| kernel).collect();
+        let specialised = cache.specialised.take_out(|kernel| is_gone(kernel.program));
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        building.retain(|(program, _), _| there.contains(program));
+        let programs: Vec<_> = building.extract_if(|(program, _), _| is_gone(*program)).collect();
         // Whoever makes a variable holds these locks the other way round.
         drop(building);
         let mut variables = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
-        variables.retain(|(program, ..), _| there.contains(program));
-        context.inner().globals.refresh();
+        let scoped: Vec<_> = variables.extract_if(|(program, ..), _| is_gone(*program)).collect();
+        drop(variables);
+        let globals = context.inner().globals.refresh();
         cache.generation = generation;
+        // The last of an allocation waits for whoever uses it, who may be waiting for these locks.
+        drop(cache);
+        drop((kernels, specialised, scoped, globals, programs));
     }
 
     fn load(

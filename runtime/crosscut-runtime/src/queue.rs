@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions, QueueOrder};
 
@@ -15,6 +14,7 @@ use crate::host_task;
 use crate::lines::Delivery;
 use crate::memory::Allocation;
 use crate::pending::Pending;
+use crate::sync::MutexGuard;
 use crate::worker;
 
 /// Commands that wait for more others than this allocate.
@@ -83,9 +83,10 @@ impl Queue {
             // It is told below.
             let _ = task.event.wait();
         }
+        let last = self.pending.last();
         let waited = self.adapter.wait();
         // What a command itself says comes first, and is said once.
-        self.settle_pending()?;
+        self.pending.tell(last.as_ref().filter(|_| waited.is_ok()))?;
         waited.map_err(|error| Error::driver("a command failed", error))
     }
 
@@ -113,26 +114,27 @@ impl Queue {
         Ok(())
     }
 
-    /// Blocks until a copy has ended, before the caller gets its memory back.
-    pub(crate) fn wait_for_copy(&self, command: &Arc<Command>) -> Result<(), DriverError> {
-        let outcome = ended(&*command.event, &*self.adapter);
-        // Whoever called is told, and nobody else has its event.
-        command.settle();
-        outcome
-    }
-
-    /// Blocks until copies have ended whose wait failed, before the caller gets its memory back.
-    pub fn see_end_of(&self, copies: &crate::Event) {
-        for command in copies.unsettled() {
-            // Whoever waited has been told.
-            let _ = ended(&*command.event, &*self.adapter);
-        }
+    /// Has commands that use memory of this context be submitted by nobody else until this is dropped.
+    pub(crate) fn take_order(&self) -> MutexGuard<'_, ()> {
+        self.context.space().submit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Submits a command after `after` and everything that uses the same memory, and notes it for
     /// those that come later.
     pub(crate) fn submit(
         &self,
+        uses: &[(&Arc<Allocation>, Access)],
+        after: Vec<Arc<Command>>,
+        outcome: Outcome,
+        run: impl FnOnce(&[&dyn adapter::Event]) -> Result<Box<dyn adapter::Event>, DriverError>,
+    ) -> Result<Arc<Command>, DriverError> {
+        self.submit_in(None, uses, after, outcome, run)
+    }
+
+    /// The same for who may have [taken](Self::take_order) the order already.
+    pub(crate) fn submit_in(
+        &self,
+        order: Option<MutexGuard<'_, ()>>,
         uses: &[(&Arc<Allocation>, Access)],
         mut after: Vec<Arc<Command>>,
         outcome: Outcome,
@@ -144,14 +146,17 @@ impl Queue {
             return Ok(Command::new(self.origin, run(&after)?, outcome));
         }
         let _delivery = Delivery;
+        // After that, and so dropped before it: who prints lines may wait for somebody who wants the order.
+        let order = order;
         self.pending.forget_settled();
         if uses.is_empty() && after.is_empty() {
             // There is no order to keep.
             let command = Command::new(self.origin, run(&[])?, outcome);
+            drop(order);
             self.pending.remember(&command);
             return Ok(command);
         }
-        let order = self.context.space().submit.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = order.unwrap_or_else(|| self.take_order());
         for (allocation, access) in uses {
             allocation.uses().collect(*access, self.origin, &mut after);
         }
@@ -171,24 +176,8 @@ impl Queue {
     /// # Errors
     /// That failure.
     pub fn settle_pending(&self) -> Result<(), Error> {
-        self.pending.tell()
+        self.pending.tell(None)
     }
-}
-
-/// Blocks until a copy has ended, before its memory is given back or let go.
-pub(crate) fn ended(
-    copy: &dyn adapter::Event,
-    queue: &dyn adapter::Queue,
-) -> Result<(), DriverError> {
-    copy.wait().inspect_err(|_| {
-        // The wait may have failed and not the copy: the whole queue is the next thing to ask.
-        if queue.wait().is_err() {
-            // A driver that does not wait may still say whether it has ended.
-            while let Ok(false) = copy.is_complete() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        }
-    })
 }
 
 impl Drop for Queue {

@@ -9,11 +9,11 @@ use crosscut_image::registration::PANIC_RECORD_SIZE;
 
 use crate::Error;
 use crate::context::Context;
+use crate::ended::{FailedCopy, ended};
 use crate::lines::Lines;
 use crate::memory::{Allocation, allocate};
 use crate::panic::{KernelPanic, Space};
 use crate::program::{Entry, Loaded};
-use crate::queue::ended;
 
 /// Records of one allocation.
 const RECORDS_PER_BLOCK: usize = 64;
@@ -100,7 +100,33 @@ pub(crate) fn zero(
     }
     let queue = context.inner().records.queue(context)?;
     // SAFETY: `kept` has the block for as long as the fill runs.
-    kept(block, queue, unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) })
+    let filled = unsafe { queue.fill(block.memory(), offset, &[0], size, &[]) };
+    Ok(kept(block, queue, filled)?)
+}
+
+/// Reads a part of a block that the host cannot look into. The bytes arrive on the heap: where nobody can tell
+/// whether the read goes on, they stay for ever, as the block does.
+pub(crate) fn fetch(
+    block: &Arc<Allocation>,
+    offset: usize,
+    size: NonZeroUsize,
+    context: &Context,
+) -> Result<Vec<u8>, DriverError> {
+    let queue = context.inner().records.queue(context)?;
+    let mut bytes = vec![0; size.get()];
+    let target = bytes.as_mut_ptr();
+    // SAFETY: `size` bytes are there on both sides, and both stay until the read has ended: the block by `kept`,
+    // the bytes because they are let go of below only after it has.
+    let read = unsafe { queue.read(block.memory(), offset, target, size, &[]) };
+    match kept(block, queue, read) {
+        Ok(()) => Ok(bytes),
+        Err(failed) => {
+            if failed.may_run {
+                std::mem::forget(bytes);
+            }
+            Err(failed.into())
+        }
+    }
 }
 
 /// Blocks until what was started on `queue` for `block` has ended. Where that cannot be told, the block stays
@@ -109,8 +135,12 @@ pub(crate) fn kept(
     block: &Arc<Allocation>,
     queue: &dyn adapter::Queue,
     started: Result<Box<dyn adapter::Event>, DriverError>,
-) -> Result<(), DriverError> {
-    ended(&*started?, queue).inspect_err(|_| std::mem::forget(Arc::clone(block)))
+) -> Result<(), FailedCopy> {
+    let outcome = ended(&*started?, queue);
+    if outcome.as_ref().is_err_and(|failed| failed.may_run) {
+        std::mem::forget(Arc::clone(block));
+    }
+    outcome
 }
 
 impl Watch {
@@ -177,11 +207,10 @@ impl Watch {
             words = unsafe { source.read_volatile() };
         })?;
         if !read {
-            let queue = self.context.inner().records.queue(&self.context)?;
-            let target = words.as_mut_ptr().cast::<u8>();
-            // SAFETY: `words` and the block stay until the wait has returned.
-            let event = unsafe { queue.read(block.memory(), *offset, target, RECORD_SIZE, &[]) };
-            ended(&*event?, queue)?;
+            let bytes = fetch(block, *offset, RECORD_SIZE, &self.context)?;
+            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u64::from_ne_bytes(*bytes);
+            }
         }
         Ok(words)
     }

@@ -36,14 +36,14 @@ impl Chosen {
         let Self { variable, text, .. } = self;
         let said = format!("{variable}=`{text}`");
         let selector = Selector::parse(text, &of.backends_here()).map_err(|why| {
-            unreadable(of, &said, &why).with_help(format!(
-                "set {variable} to one of these, for example `host` or `opencl:cpu`"
-            ))
+            unreadable(of, &said, &why)
+                .with_help(format!("set {variable} to {}", what_is_there(&of.all_devices())))
         })?;
         let mut search = Search { selector: &selector, accepted: Vec::new(), notes: Vec::new() };
         search.look_at_all(of);
         search.finish(of, &said).map_err(|error| {
-            error.with_help(format!("unset {variable}, or set it to one of these"))
+            let there = what_is_there(&of.all_devices());
+            error.with_help(format!("unset {variable}, or set it to {there}"))
         })
     }
 }
@@ -56,10 +56,12 @@ impl Runtime {
     /// # Errors
     /// A selector cannot be read, no device is accepted by both, or none of those can run the kernels.
     pub fn select_by_text(&self, text: &str) -> Result<Device, Error> {
-        let (text, help) = (text.trim(), "pass one of these, for example `host` or `opencl:cpu`");
+        let text = text.trim();
         let said = format!("the selector `{text}`");
+        // What the environment's selector discards is no way out.
+        let help = || format!("pass {}", what_is_there(&self.devices().unwrap_or_default()));
         let selector = Selector::parse(text, &self.backends_here())
-            .map_err(|why| unreadable(self, &said, &why).with_help(help))?;
+            .map_err(|why| unreadable(self, &said, &why).with_help(help()))?;
         let mut search = Search { selector: &selector, accepted: Vec::new(), notes: Vec::new() };
         match self.selector() {
             None => search.look_at_all(self),
@@ -70,13 +72,33 @@ impl Runtime {
                 left.iter().for_each(|device| search.look_at_left(device));
             }
         }
-        let accepted = search.finish(self, &said).map_err(|error| error.with_help(help))?;
+        let accepted = search.finish(self, &said).map_err(|error| error.with_help(help()))?;
         self.best_of(accepted, registry::has_images())
+    }
+
+    /// All devices, whatever the environment's selector says.
+    fn all_devices(&self) -> Vec<Device> {
+        self.adapters.iter().flat_map(Listed::found).cloned().collect()
     }
 
     /// The back ends that there are adapters for.
     fn backends_here(&self) -> Vec<Backend> {
         self.adapters.iter().map(|listed| listed.adapter.backend()).collect()
+    }
+}
+
+/// How to call what is there: the first of these devices of each back end.
+fn what_is_there(devices: &[Device]) -> String {
+    let mut first: Vec<&Device> = Vec::new();
+    for device in devices {
+        if first.iter().all(|known| known.backend() != device.backend()) {
+            first.push(device);
+        }
+    }
+    let names: Vec<String> = first.iter().map(|it| format!("`{}`", it.selector())).collect();
+    match names.is_empty() {
+        true => "what is there".into(),
+        false => format!("what is there, for example {}", names.join(" or ")),
     }
 }
 

@@ -151,7 +151,10 @@ impl Term {
             if DevicePattern::parse(&name).is_ok() {
                 return Err(format!("`{name}` is no back end: write `*:{name}` for any"));
             }
-            return Err(format!("`{name}` is no back end; {}", backends(here)));
+            return Err(match similar(&name, here) {
+                Some(meant) => format!("`{name}` is no back end; did you mean `{meant}`?"),
+                None => format!("`{name}` is no back end; {}", backends(here)),
+            });
         };
         let backend =
             if backend.is_any_of(here) { backend } else { BackendPattern::NotHere(known) };
@@ -190,6 +193,14 @@ fn backends(here: &[Backend]) -> String {
         true => format!("there are {there}"),
         false => format!("there are {there}; this build has no adapter for {not_here}"),
     }
+}
+
+/// The back end that is here and is called almost like that.
+fn similar(name: &str, here: &[Backend]) -> Option<&'static str> {
+    let there = BACKENDS.iter().filter(|(_, backend)| backend.is_any_of(here));
+    // One letter in three may be wrong; letters that changed places count as one.
+    let typos = there.map(|(known, _)| (strsim::osa_distance(name, known), *known));
+    typos.filter(|(typos, known)| *typos <= known.len() / 3).min().map(|(_, known)| known)
 }
 
 impl BackendPattern {
@@ -344,9 +355,17 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let wrong = |text| parse(text).unwrap_err();
+        for (text, meant) in [("hots", "host"), ("openc", "opencl"), ("Open-CL:cpu", "opencl")] {
+            let why = wrong(text);
+            assert!(why.ends_with(&format!("is no back end; did you mean `{meant}`?")), "{why}");
+        }
+        for text in ["test", "ho", "os", "levelzero"] {
+            assert!(wrong(text).contains("is no back end; there are"), "{text}");
+        }
+        assert!(wrong(":cpu").contains("`` is no back end; there are"));
         assert_eq!(
-            wrong("hots"),
-            "`hots` is no back end; there are *, host, native_cpu, opencl; this build has no adapter for \
+            wrong("vulkan"),
+            "`vulkan` is no back end; there are *, host, native_cpu, opencl; this build has no adapter for \
              level_zero, cuda, hip"
         );
         assert!(wrong("gpu").contains("write `*:gpu`"));

@@ -207,11 +207,13 @@ impl<T> Specialised<T> {
         kernel
     }
 
-    pub(crate) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
-        for kernels in self.0.values_mut() {
-            kernels.retain(|known| keep(&known.1));
-        }
+    /// Takes out those of which this is true.
+    pub(crate) fn take_out(&mut self, is_gone: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let lists = self.0.values_mut();
+        let gone = lists.flat_map(|kernels| kernels.extract_if(.., |known| is_gone(&known.1)));
+        let gone = gone.map(|known| known.1).collect();
         self.0.retain(|_, kernels| !kernels.is_empty());
+        gone
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::command::Command;
+use crate::ended::FailedCopy;
 use crate::queue::Queue;
 
 /// Copies of more bytes wait until they have been made, rather than have the bytes in the host's memory
@@ -26,7 +27,7 @@ impl Queue {
         size: NonZeroUsize,
         submit: impl FnOnce(*const u8) -> Result<Arc<Command>, Error>,
     ) -> Result<Arc<Command>, Error> {
-        let failed = |error| Error::driver("copying to a device", error);
+        let failed = |failed: FailedCopy| failed.while_doing("copying to a device");
         if size.get() > LARGEST {
             let command = submit(source)?;
             self.wait_for_copy(&command).map_err(failed)?;
@@ -34,7 +35,15 @@ impl Queue {
         }
         // SAFETY: the caller's promise.
         let bytes: Arc<[u8]> = unsafe { std::slice::from_raw_parts(source, size.get()) }.into();
-        let command = submit(bytes.as_ptr())?;
+        let command = match submit(bytes.as_ptr()) {
+            Ok(command) => command,
+            Err(error) => {
+                if error.may_run() {
+                    std::mem::forget(bytes);
+                }
+                return Err(error);
+            }
+        };
         if matches!(command.event.is_complete(), Ok(true)) {
             return Ok(command);
         }
@@ -42,10 +51,11 @@ impl Queue {
         // this function, after waiting where the driver will not say so.
         let kept = Arc::clone(&bytes);
         if command.event.on_complete(Box::new(move |_| drop(kept))).is_err() {
-            self.wait_for_copy(&command).map_err(|error| {
-                // It may have been the wait that failed: bytes that somebody may read are not freed.
-                std::mem::forget(bytes);
-                failed(error)
+            self.wait_for_copy(&command).map_err(|failed| {
+                if failed.may_run {
+                    std::mem::forget(bytes);
+                }
+                Error::driver("copying to a device", failed.into())
             })?;
         }
         Ok(command)

@@ -112,7 +112,7 @@ mod tests {
             );
         }
         first.send(0).unwrap();
-        assert_eq!(end.recv_timeout(Duration::from_secs(20)), Ok(50));
+        assert_eq!(end.recv_timeout(Duration::from_secs(120)), Ok(50));
     }
 
     #[test]
@@ -122,6 +122,6 @@ mod tests {
         }
         let (sender, receiver) = mpsc::channel();
         assert!(run(Box::new(move || sender.send(7).unwrap())).is_ok());
-        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(7));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(120)), Ok(7));
     }
 }

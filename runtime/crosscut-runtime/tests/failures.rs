@@ -143,7 +143,7 @@ fn a_queue_may_be_dropped_inside_its_own_task() {
     let last = queue.barrier(&[]).unwrap();
     drop(queue);
     go.send(()).unwrap();
-    receiver.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+    receiver.recv_timeout(std::time::Duration::from_secs(120)).unwrap();
     last.wait().unwrap();
 }
 

@@ -392,7 +392,7 @@ fn ten_thousand_globals_are_registered_and_found_in_little_time() {
     unsafe { __crosscut_register(descriptor) };
     launch(&queue, || 9100, 1, &[]).unwrap();
     // Unoptimised, on a busy machine; a quadratic way would take minutes.
-    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
     for number in [0, GLOBALS / 2, GLOBALS - 1] {
         let address = start.wrapping_add(GLOBALS * size_of::<HostObject>() + 16 * number);
         // SAFETY: storage and initial bytes lie there, leaked, aligned to 8.

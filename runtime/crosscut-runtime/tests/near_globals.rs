@@ -140,3 +140,24 @@ fn a_copy_comes_after_its_events_and_after_barriers_out_of_order() {
     mock.release();
     assert_eq!(get(&loose, global), 4);
 }
+
+/// Drivers promise only to those who wait that what a command wrote is visible.
+#[test]
+fn what_a_kernel_wrote_is_acquired_before_the_host_reads_it() {
+    let global = register(vec![writer(960, "acquired")], 7);
+    let mock = cpu(MockMemory::Unified);
+    mock.define_kernel("acquired", |launch| program::set_word(launch, 0, 0, 8));
+    let device = device(&mock);
+    for reader in [None, Some(queue(&device))] {
+        let writer = queue(&device);
+        // Complete when it returns, and nobody waits for it.
+        drop(launch(&writer, || 960, 1, &[]).unwrap());
+        let before = mock.log().len();
+        assert_eq!(get(reader.as_ref().unwrap_or(&writer), global), 8);
+        let since = &mock.log()[before..];
+        let waits = since.iter().filter(|call| matches!(call, Call::EventWait { .. })).count();
+        // On another queue it is waited for once more, after the read, for what it has to tell.
+        assert_eq!(waits, if reader.is_some() { 2 } else { 1 }, "{since:?}");
+        assert!(!since.iter().any(|call| matches!(call, Call::Read { .. })), "{since:?}");
+    }
+}

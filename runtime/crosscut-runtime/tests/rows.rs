@@ -27,7 +27,7 @@ fn started(mock: &Mock, copy: impl FnOnce() + Send) -> usize {
     std::thread::scope(|threads| {
         let copying = threads.spawn(copy);
         let start = Instant::now();
-        while count() < MOST && start.elapsed() < Duration::from_secs(20) {
+        while count() < MOST && start.elapsed() < Duration::from_secs(120) {
             std::thread::yield_now();
         }
         std::thread::sleep(Duration::from_millis(100));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind};
-use crosscut_adapter_mock::{Mock, Operation};
+use crosscut_adapter_mock::{Call, Mock, Operation};
 use crosscut_runtime::{GlobalHandle, Queue};
 use program::*;
 
@@ -95,8 +95,15 @@ fn a_copy_whose_waits_fail_has_ended_before_its_source_is_let_go() {
     let (release, runs) = (mock.clone(), Arc::new(AtomicBool::new(false)));
     let begins = Arc::clone(&runs);
     let released = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        begins.store(true, Relaxed);
+        // Not before all that was refused has been asked for: what is left is to look again and again.
+        let asked = |call: &Call| *call == Call::Failed(Operation::QueueWait);
+        for _ in 0..60_000 {
+            if release.log().iter().any(asked) {
+                begins.store(true, Relaxed);
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         release.release();
     });
     let value = 6u64;

@@ -145,7 +145,7 @@ fn a_bundle_may_go_inside_a_task_that_its_commands_wait_for() {
     let counted = count(&queue, || 974, &bundle);
     drop(bundle);
     go.send(()).unwrap();
-    if receiver.recv_timeout(Duration::from_secs(20)).is_err() {
+    if receiver.recv_timeout(Duration::from_secs(120)).is_err() {
         // Dropping these would wait for ever, too.
         std::mem::forget((queue, counted));
         panic!("the task waits for the kernel behind it");

@@ -58,7 +58,8 @@ fn the_panic_of_a_kernel_that_wrote_a_global_is_printed_when_its_queue_goes() {
     assert_eq!(
         printed("dropped"),
         "crosscut: kernel `test::hits` panicked at src/main.rs:3:7 in item 5: \
-         the len is 8 but the index is 9\n"
+         the len is 8 but the index is 9\n\
+         \x20 help: wait for the launch's event, or for its queue, to get this as an error\n"
     );
 }
 

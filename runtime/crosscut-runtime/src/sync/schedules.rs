@@ -204,6 +204,47 @@ fn host_tasks_of_a_queue_in_order_keep_it() {
     });
 }
 
+/// Commands are remembered after they are handed over, so that a list of them need not be in order.
+#[test]
+fn copies_by_the_host_come_after_host_tasks_whoever_else_uses_the_queue() {
+    under_many_schedules(|| {
+        let context = context();
+        let shared = Arc::new(queue(&context, QueueOrder::InOrder));
+        let (one, other) = (buffer(&context), buffer(&context));
+        let using = Arc::clone(&shared);
+        let another = thread::spawn(move || drop(fill(&using, &other)));
+        let ran = Arc::new(AtomicUsize::new(0));
+        let task = Arc::clone(&ran);
+        let task = Box::new(move || {
+            task.fetch_add(1, Ordering::SeqCst);
+        });
+        shared.host_task(task, &[]).unwrap();
+        let allocation = Region::whole(&one).bytes().unwrap().allocation;
+        if shared.wait_for_turn(allocation, Access::Read).is_some() {
+            assert_eq!(ran.load(Ordering::SeqCst), 1, "the copy came before the task");
+        }
+        another.join().unwrap();
+    });
+}
+
+/// The same for a command of which the copy does not know what it writes: a kernel that follows addresses, for one.
+#[test]
+fn copies_by_the_host_come_after_all_commands_of_their_thread() {
+    under_many_schedules(|| {
+        let context = context();
+        let shared = Arc::new(queue(&context, QueueOrder::InOrder));
+        let [one, other, elsewhere] = [(); 3].map(|()| buffer(&context));
+        let using = Arc::clone(&shared);
+        let another = thread::spawn(move || drop(fill(&using, &other)));
+        let before = fill(&shared, &elsewhere);
+        let allocation = Region::whole(&one).bytes().unwrap().allocation;
+        if shared.wait_for_turn(allocation, Access::Read).is_some() {
+            assert!(before.is_complete().unwrap(), "the copy came before the fill");
+        }
+        another.join().unwrap();
+    });
+}
+
 #[test]
 fn host_tasks_with_memory_come_between_those_who_use_it_and_let_it_go() {
     under_many_schedules(|| {

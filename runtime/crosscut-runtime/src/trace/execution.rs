@@ -74,6 +74,7 @@ impl Track {
     /// Takes a command that has been submitted and not completed.
     pub(super) fn follow(self: &Arc<Self>, execution: &Arc<Execution>) {
         self.running().push_back(Arc::clone(execution));
+        self.settle_if_stale();
         let track = Arc::clone(self);
         // Where the driver does not take the call, commands are noted when somebody waits.
         let _ = execution.event.on_complete(Box::new(move |_| track.settle_from_driver()));
@@ -82,12 +83,17 @@ impl Track {
     /// Notes whatever has completed since.
     pub(super) fn settle(&self) {
         self.note_complete(&mut self.running());
+        self.settle_if_stale();
     }
 
     /// The same on a thread of the driver's, which may be inside of [`settle`](Self::settle) already:
-    /// whoever is, looks again.
+    /// whoever has the list, looks again once he has let go of it.
     fn settle_from_driver(&self) {
         self.stale.store(true, Ordering::SeqCst);
+        self.settle_if_stale();
+    }
+
+    fn settle_if_stale(&self) {
         while self.stale.load(Ordering::SeqCst) {
             let Ok(mut running) = self.running.try_lock() else { return };
             self.note_complete(&mut running);

@@ -279,15 +279,15 @@ impl Event for TracedEvent {
         self.execution.event.state()
     }
 
-    fn is_complete(&self) -> Result<bool, DriverError> {
-        self.execution.event.is_complete()
-    }
-
     fn wait(&self) -> Result<(), DriverError> {
         if self.execution.noted.load(Ordering::Acquire) {
             return self.execution.event.wait();
         }
         waiting(&self.track, || self.execution.event.wait())
+    }
+
+    fn acquire(&self) -> Result<(), DriverError> {
+        self.execution.event.acquire()
     }
 
     fn on_complete(&self, call: Completed) -> Result<(), DriverError> {

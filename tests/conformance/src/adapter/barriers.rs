@@ -22,6 +22,10 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("a promise that is dropped has its event fail", promise_dropped),
     everywhere("a command waits for the event of a promise", command_waits_for_promise),
     everywhere("a queue in order waits behind a barrier for a promise", barrier_for_promise),
+    everywhere(
+        "thousands of barriers behind a promise complete when it is kept",
+        barriers_in_a_row,
+    ),
     everywhere("a barrier that failed is told by its queue once at most", barrier_failed),
     everywhere("an event may outlive its promise and its context", promise_outlived),
     everywhere("an event calls back once its command has completed", calls_back),
@@ -36,7 +40,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
 ];
 
 const LARGE: usize = 4 << 20;
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn event(made: Result<Box<dyn Event>, DriverError>) -> Result<Box<dyn Event>, String> {
     made.map_err(text)
@@ -198,6 +202,19 @@ fn barrier_for_promise(device: &TestDevice) -> Result<(), String> {
         ensure!(bench.read_all(&memory)? == [2; 64], "{order:?}: the fill did not run");
     }
     Ok(())
+}
+
+fn barriers_in_a_row(device: &TestDevice) -> Result<(), String> {
+    let bench = device.bench()?.another(InOrder)?;
+    let (promised, promise) = bench.context.promise().map_err(text)?;
+    event(bench.queue.barrier(&[&*promised]))?;
+    for _ in 0..5_000 {
+        event(bench.queue.barrier(&[]))?;
+    }
+    let last = event(bench.queue.barrier(&[]))?;
+    ensure!(!last.is_complete().map_err(text)?, "the last came before the promise was kept");
+    promise.keep(Ok(()));
+    last.wait().map_err(text)
 }
 
 fn promise_outlived(device: &TestDevice) -> Result<(), String> {

@@ -202,7 +202,7 @@ impl Woken {
     fn soon(&self) -> Outcome {
         let begin = Instant::now();
         while self.0.load(Ordering::SeqCst) == 0 {
-            ensure!(begin.elapsed() < Duration::from_secs(20), "nobody woke it");
+            ensure!(begin.elapsed() < Duration::from_secs(120), "nobody woke it");
             std::thread::sleep(Duration::from_millis(1));
         }
         Ok(())

@@ -49,7 +49,7 @@ fn task<T: Send + 'static>(
 ) -> Result<(Event, mpsc::Sender<T>), Failure> {
     let (sender, receiver) = mpsc::channel();
     let task = Box::new(move || {
-        if let Ok(sent) = receiver.recv_timeout(Duration::from_secs(20)) {
+        if let Ok(sent) = receiver.recv_timeout(Duration::from_secs(120)) {
             what(sent);
         }
     });
@@ -60,7 +60,7 @@ fn task<T: Send + 'static>(
 fn ends(task: &Event, queue: Queue) -> Outcome {
     let begin = Instant::now();
     while !task.is_complete()? {
-        if begin.elapsed() > Duration::from_secs(20) {
+        if begin.elapsed() > Duration::from_secs(120) {
             std::mem::forget(queue);
             return Err(Failure::from("the task does not end"));
         }

@@ -309,7 +309,7 @@ fn others_go_on(stage: &Stage) -> Outcome {
     let (go, wait) = mpsc::channel::<()>();
     let event = writing(&queue, &held, move |bytes| {
         // Dropping the sender is as good as a word.
-        let _ = wait.recv_timeout(Duration::from_secs(20));
+        let _ = wait.recv_timeout(Duration::from_secs(120));
         bytes.fill(1);
     })?;
     fill(&queue, &free, &[2], &[])?.wait()?;
@@ -350,10 +350,10 @@ fn beside_the_host(stage: &Stage) -> Outcome {
             counts[0].fetch_add(1, Relaxed);
             drop(begun);
             // Dropping the sender is as good as a word.
-            let _ = waits.recv_timeout(Duration::from_secs(20));
+            let _ = waits.recv_timeout(Duration::from_secs(120));
             counts[0].fetch_add(1, Relaxed);
         })?;
-        let _ = begins.recv_timeout(Duration::from_secs(20));
+        let _ = begins.recv_timeout(Duration::from_secs(120));
         host[0].fetch_add(100, Relaxed);
         host[1].fetch_add(7, Relaxed);
         drop(go);

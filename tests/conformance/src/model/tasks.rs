@@ -53,7 +53,7 @@ fn noted(notes: &Notes) -> Vec<usize> {
 pub(super) fn held(queue: &Queue) -> Result<(Event, Sender<()>), Failure> {
     let (sender, receiver) = mpsc::channel();
     let task = Box::new(move || {
-        let _ = receiver.recv_timeout(Duration::from_secs(20));
+        let _ = receiver.recv_timeout(Duration::from_secs(120));
     });
     Ok((queue.host_task(task, &[])?, sender))
 }
