@@ -93,8 +93,15 @@ pub(crate) fn link(llvm: &Llvm, job: &Job) -> Result<Option<Linked>, LowerError>
             return Ok(Some(Linked { module, entries, missing, untold }));
         }
         for number in numbers {
-            let mut source = providers.get(number).load(llvm)?;
+            let provider = providers.get(number);
+            let mut source = provider.load(llvm)?;
             source.set_linkage_of_exports(Linkage::LinkOnceOdr);
+            if provider.is_std {
+                // It is wanted for code of `core`: what else it has answers no call.
+                for symbol in source.exported_names().iter().filter(|it| needs_a_host(it)) {
+                    source.set_linkage(symbol, Linkage::Internal);
+                }
+            }
             module.link(source)?;
         }
     }
@@ -107,12 +114,16 @@ fn clean(llvm: &Llvm, text: &str, passes: &str) -> Result<Ir, LowerError> {
     Ok(Ir::parse(&module.print()))
 }
 
-/// The providers of the symbols, each once. The `std` and `alloc` crates are never asked: what they
-/// would bring needs an operating system.
+/// Whether a symbol is of a crate that is never asked for code: what it would bring needs an operating system.
+fn needs_a_host(symbol: &str) -> bool {
+    matches!(names::crate_of(symbol).as_deref(), Some("std" | "alloc"))
+}
+
+/// The providers of the symbols, each once.
 fn numbers_of(providers: &Providers, symbols: &BTreeSet<String>) -> BTreeSet<usize> {
     symbols
         .iter()
-        .filter(|symbol| !matches!(names::crate_of(symbol).as_deref(), Some("std" | "alloc")))
+        .filter(|symbol| !needs_a_host(symbol))
         .filter_map(|symbol| providers.of(symbol))
         .collect()
 }

@@ -14,6 +14,8 @@ use crate::llvm::{Llvm, LlvmError, Module};
 pub(crate) struct Provider {
     /// Where it came from, for messages.
     pub(crate) origin: String,
+    /// Whether it is a part of the standard library.
+    pub(crate) is_std: bool,
     bitcode: Vec<u8>,
 }
 
@@ -47,7 +49,7 @@ impl Providers {
     pub(crate) fn add_file(&mut self, llvm: &Llvm, path: &Path) -> Result<usize, LowerError> {
         let bitcode =
             fs::read(path).map_err(|source| LowerError::Read { path: path.to_owned(), source })?;
-        self.add(llvm, path.display().to_string(), bitcode)
+        self.add(llvm, path.display().to_string(), bitcode, false)
     }
 
     /// Adds the members of an archive that carry bitcode in a `.llvmbc` section.
@@ -73,12 +75,18 @@ impl Providers {
                 continue;
             }
             let origin = format!("{}({})", path.display(), String::from_utf8_lossy(member.name()));
-            self.add(llvm, origin, bitcode)?;
+            self.add(llvm, origin, bitcode, true)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, llvm: &Llvm, origin: String, bitcode: Vec<u8>) -> Result<usize, LowerError> {
+    fn add(
+        &mut self,
+        llvm: &Llvm,
+        origin: String,
+        bitcode: Vec<u8>,
+        is_std: bool,
+    ) -> Result<usize, LowerError> {
         let number = self.list.len();
         let module = read(llvm, &bitcode, true).map_err(|error| LowerError::Bitcode {
             origin: origin.clone(),
@@ -88,7 +96,7 @@ impl Providers {
             // The first one counts: the program's own crates come before the standard library.
             self.by_symbol.entry(name).or_insert(number);
         }
-        self.list.push(Provider { origin, bitcode });
+        self.list.push(Provider { origin, is_std, bitcode });
         Ok(number)
     }
 

@@ -18,7 +18,7 @@ use crate::job::Diagnostic;
 use crate::names;
 use crate::passes::globals::used_globals;
 use crate::passes::{self, constants, library, panics};
-use debug::DebugInfo;
+use debug::{DebugInfo, Frame};
 use problem::Problem;
 
 /// The functions that kernels call and that nobody defines.
@@ -49,8 +49,17 @@ pub(crate) fn check(ir: &Ir, entries: &[String]) -> Vec<Diagnostic> {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     for entry in entries {
         let kernel = names::kernel(entry);
-        for (problem, location) in problems(ir, entry) {
-            let diagnostic = problem.tell(&kernel, &debug, location.as_deref());
+        let found = problems(ir, entry).into_iter().map(|(problem, location)| {
+            let frames = location.map(|location| debug.frames(&location)).unwrap_or_default();
+            (problem.seen_from(&frames), frames)
+        });
+        let mut found: Vec<(Problem, Vec<Frame>)> = found.collect();
+        // What is made is dropped: one cause, told once.
+        if found.iter().any(|(problem, _)| problem.is_system() && !problem.is_drop()) {
+            found.retain(|(problem, _)| !problem.is_drop());
+        }
+        for (problem, frames) in found {
+            let diagnostic = problem.tell(&kernel, &frames);
             let known = diagnostics
                 .iter()
                 .any(|known| known.message == diagnostic.message && known.span == diagnostic.span);
@@ -91,20 +100,25 @@ fn problems(ir: &Ir, entry: &str) -> Vec<(Problem, Option<String>)> {
     let mut problems = Vec::new();
     // Whatever else is wrong in a function that calls itself, that is what must go first.
     if functions.len() > 1 {
-        let location = functions[0]
-            .lines
-            .iter()
-            .filter_map(|line| Some((Call::parse(line)?, line)))
-            .find(|(call, _)| ir.find(call.callee).is_some_and(|item| item.kind == Kind::Function))
-            .and_then(|(_, line)| location_of(line));
-        problems.push((recursion(ir, &functions[1..]), location));
+        for line in &functions[0].lines {
+            let Some(callee) = Call::parse(line).and_then(|call| ir.find(call.callee)) else {
+                continue;
+            };
+            if callee.kind == Kind::Function {
+                let circle = recursion(ir, &reachable(ir, callee.name.trim_start_matches('@')));
+                // Each is told once, where the kernel first gets to it.
+                if !problems.iter().any(|(known, _): &(Problem, _)| known.is_same_circle(&circle)) {
+                    problems.push((circle, location_of(line)));
+                }
+            }
+        }
         return problems;
     }
     for function in functions {
         problems.extend(problems_of(ir, function));
     }
     // What is allocated is freed: one cause, told once.
-    if problems.iter().any(|(problem, _)| *problem == Problem::Heap) {
+    if problems.iter().any(|(problem, _)| matches!(problem, Problem::Heap | Problem::Format)) {
         problems.retain(|(problem, _)| *problem != Problem::Free);
     }
     problems

@@ -1,15 +1,22 @@
 //! What a device cannot do, and how it is told.
 
-use super::debug::{DebugInfo, Frame, is_users};
+use std::collections::BTreeSet;
+
+use super::debug::{Frame, is_users};
 use crate::job::Diagnostic;
 use crate::names;
 use crate::passes::globals::ONE_OF_SEVERAL;
+
+/// The functions behind `print!` and `println!`, and behind `eprintln!` and `dbg!`.
+const PRINTING: [&str; 2] = ["std::io::stdio::_print", "std::io::stdio::_eprint"];
 
 /// What a kernel does that a device cannot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// Allocates memory.
     Heap,
+    /// Allocates memory for a text that it formats.
+    Format,
     /// Frees memory; told only where nothing allocates.
     Free,
     /// Talks to the operating system: files, terminal, time, processes.
@@ -67,6 +74,7 @@ impl Problem {
             _ if allocates.iter().any(|name| symbol.contains(name)) => Self::Heap,
             _ if matches!(symbol, "malloc" | "calloc" | "realloc") => Self::Heap,
             Some("alloc") if path.contains("dealloc") || path.contains("drop") => Self::Free,
+            Some("alloc") if plain.starts_with("alloc::fmt::format") => Self::Format,
             Some("alloc") => Self::Heap,
             Some("std") if plain.starts_with("std::thread::local") => Self::ThreadLocal,
             Some("std") if plain.contains("thread_local") => Self::ThreadLocal,
@@ -79,9 +87,43 @@ impl Problem {
         }
     }
 
+    /// Whether both are the same functions calling each other, whichever is called first.
+    pub(crate) fn is_same_circle(&self, other: &Self) -> bool {
+        let sorted = |problem: &Self| match problem {
+            Self::Recursion { functions } => Some(BTreeSet::from_iter(functions.clone())),
+            _ => None,
+        };
+        sorted(self).is_some_and(|functions| Some(functions) == sorted(other))
+    }
+
+    /// Whether it is a call of the host's standard library.
+    pub(crate) fn is_system(&self) -> bool {
+        matches!(self, Self::System { .. })
+    }
+
+    /// Whether it is the end of something that only the host has.
+    pub(crate) fn is_drop(&self) -> bool {
+        matches!(self, Self::System { function } if function.ends_with("ops::drop::Drop>::drop"))
+    }
+
+    /// The problem as the user caused it: whatever a function of `std` does that a device cannot, it is the
+    /// function that only runs on the host.
+    pub(crate) fn seen_from(self, frames: &[Frame]) -> Self {
+        if matches!(self, Self::Captured | Self::Barrier | Self::GlobalAddress { .. }) {
+            return self;
+        }
+        let own = frames.iter().position(|frame| is_users(frame, false)).unwrap_or(0);
+        let of_std = |frame: &&Frame| names::crate_of(&frame.symbol).as_deref() == Some("std");
+        let called = frames[..own].iter().rev().find(of_std);
+        called.map_or(self, |frame| Self::of_call(&frame.symbol))
+    }
+
     fn message(&self) -> String {
         match self {
             Self::Heap => "a kernel allocates memory, which a device cannot do".into(),
+            Self::Format => {
+                "a kernel formats text, for which a device cannot allocate memory".into()
+            }
             Self::Free => "a kernel frees memory, which a device cannot do".into(),
             Self::System { function } => {
                 format!("a kernel calls `{function}`, which only runs on the host")
@@ -124,6 +166,7 @@ impl Problem {
     fn label(&self) -> &'static str {
         match self {
             Self::Heap => "allocates here",
+            Self::Format => "formatted here",
             Self::Free => "frees here",
             Self::System { .. } | Self::Undefined { .. } | Self::Pointer => "called here",
             Self::Recursion { .. } => "the recursion begins here",
@@ -142,8 +185,14 @@ impl Problem {
                 "use an array of fixed size, or allocate a buffer on the host and pass it as an \
                  argument"
             }
-            Self::System { function } if function == "std::io::stdio::_print" => {
+            Self::Format => {
+                "print it with `device_println!`, or format it on the host, after the kernel"
+            }
+            Self::System { function } if PRINTING.contains(&function.as_str()) => {
                 "use `device_println!`, whose lines the host prints when the kernel has ended"
+            }
+            Self::System { function } if function.contains("std::sync::") => {
+                "items share by atomics: in a `DeviceGlobal`, or in a buffer of them"
             }
             Self::System { .. } => {
                 "do it on the host, before or after the kernel, and pass the data in a buffer"
@@ -151,6 +200,10 @@ impl Problem {
             Self::Pointer => {
                 "make the callee a generic parameter (`F: Fn`), or match on an enum, instead of a \
                  function pointer or `dyn Trait`"
+            }
+            Self::Recursion { functions } if functions[0].contains("core::slice::sort") => {
+                "sort on the host, or a few elements by two loops in the kernel; many items sort together \
+                 as in `examples/sort.rs`"
             }
             Self::Recursion { .. } => {
                 "write it as a loop, with an array of fixed size as its stack: devices have none"
@@ -181,19 +234,13 @@ impl Problem {
     }
 
     /// Tells the problem: where the user can change it, and how the kernel gets there.
-    pub(crate) fn tell(
-        &self,
-        kernel: &str,
-        debug: &DebugInfo<'_>,
-        location: Option<&str>,
-    ) -> Diagnostic {
-        let frames = location.map(|location| debug.frames(location)).unwrap_or_default();
+    pub(crate) fn tell(&self, kernel: &str, frames: &[Frame]) -> Diagnostic {
         let place = frames
             .iter()
             .find(|frame| is_users(frame, true))
             .or_else(|| frames.iter().find(|frame| is_users(frame, false)));
         let mut notes = vec![format!("in kernel `{kernel}`")];
-        notes.extend(call_chain(&frames));
+        notes.extend(call_chain(frames));
         Diagnostic {
             message: self.message(),
             span: place.map(|frame| frame.span.clone()),

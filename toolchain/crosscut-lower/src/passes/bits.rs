@@ -25,9 +25,6 @@ pub(super) fn definition(name: &str) -> Option<String> {
         ("udiv" | "urem", "i128") => divide(operation),
         ("sdiv" | "srem", "i128") => divide_signed(operation),
         ("uitofp" | "sitofp", "f32" | "f64") => to_float(operation, kind),
-        ("fptoui" | "fptosi", "sat.i128.f32" | "sat.i128.f64") => {
-            from_float(operation, &kind[kind.len() - 3..])
-        }
         _ => return None,
     };
     Some(text)
@@ -327,63 +324,6 @@ fn to_float(operation: &str, kind: &str) -> String {
     )
 }
 
-/// From floating point, towards zero, to the nearest end where it does not fit, 0 for NaN.
-fn from_float(operation: &str, kind: &str) -> String {
-    let name = format!("{operation}.sat.i128.{kind}");
-    if kind == "f32" {
-        return format!(
-            "define internal i128 @__crosscut_{name}(float %x) alwaysinline {{\n  \
-             %d = fpext float %x to double\n  \
-             %r = call i128 @__crosscut_{operation}.sat.i128.f64(double %d)\n  ret i128 %r\n}}\n"
-        );
-    }
-    if operation == "fptosi" {
-        return format!(
-            "define internal i128 @__crosscut_{name}(double %x) alwaysinline {{
-  %magnitude = call double @llvm.fabs.f64(double %x)
-  %m = call i128 @__crosscut_fptoui.sat.i128.f64(double %magnitude)
-  %negative = fcmp olt double %x, 0.0
-  %large = icmp slt i128 %m, 0
-  %low = sub i128 0, %m
-  %low.limited = select i1 %large, i128 {}, i128 %low
-  %high = select i1 %large, i128 {}, i128 %m
-  %r = select i1 %negative, i128 %low.limited, i128 %high
-  ret i128 %r
-}}
-declare double @llvm.fabs.f64(double)
-",
-            i128::MIN,
-            i128::MAX
-        );
-    }
-    format!(
-        "define internal i128 @__crosscut_{name}(double %x) alwaysinline {{
-  %bits = bitcast double %x to i64
-  %field = lshr i64 %bits, 52
-  %power = and i64 %field, 2047
-  %fraction = and i64 %bits, 4503599627370495
-  %mantissa = or i64 %fraction, 4503599627370496
-  %m = zext i64 %mantissa to i128
-  %left = sub i64 %power, 1075
-  %right = sub i64 1075, %power
-  %small = icmp slt i64 %left, 0
-  %l = and i64 %left, 127
-  %r = and i64 %right, 127
-  %lw = zext i64 %l to i128
-  %rw = zext i64 %r to i128
-  %up = shl i128 %m, %lw
-  %down = lshr i128 %m, %rw
-  %v = select i1 %small, i128 %down, i128 %up
-  %large = fcmp oge double %x, 0x47F0000000000000
-  %limited = select i1 %large, i128 -1, i128 %v
-  %enough = fcmp oge double %x, 1.0
-  %result = select i1 %enough, i128 %limited, i128 0
-  ret i128 %result
-}}
-"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -423,8 +363,6 @@ mod tests {
             "srem.i128",
             "uitofp.f32",
             "sitofp.f64",
-            "fptoui.sat.i128.f32",
-            "fptosi.sat.i128.f64",
         ] {
             let text = definition(name).unwrap_or_else(|| panic!("{name}"));
             assert!(text.contains(&format!("@__crosscut_{name}(")), "{name}: {text}");

@@ -10,9 +10,11 @@ pub(crate) fn definition(name: &str) -> Option<String> {
     if let Some(dimensions) = name.strip_prefix("record_") {
         return record(dimensions.parse().ok()?);
     }
-    let of_bits = super::bits::definition(name).or_else(|| super::odd_bits::definition(name));
-    if of_bits.is_some() {
-        return of_bits;
+    let of_numbers = super::bits::definition(name)
+        .or_else(|| super::odd_bits::definition(name))
+        .or_else(|| super::float_to_int::definition(name));
+    if of_numbers.is_some() {
+        return of_numbers;
     }
     if let Some((operation, kind)) = name.split_once(".with.overflow.i") {
         return overflow(operation, kind.parse().ok()?);

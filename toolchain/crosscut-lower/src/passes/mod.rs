@@ -10,6 +10,7 @@ mod bits;
 pub(crate) mod constants;
 pub(crate) mod decorations;
 pub(crate) mod division;
+mod float_to_int;
 pub(crate) mod globals;
 mod initializers;
 pub(crate) mod integers;

@@ -1,4 +1,4 @@
-; Checked arithmetic, three-way comparison, a byte's atomic and a fused product become plain code.
+; Checked arithmetic, three-way comparison, a byte's atomic, a fused product and a conversion with limits become plain code.
 define void @_RNvCsgbTIekHar5R_1p5legal() {
 start:
   call void @__crosscut_kernel(i64 14, i32 0, i64 0)
@@ -21,6 +21,9 @@ start:
   %f = load float, ptr %pf, align 4
   %g = call float @llvm.fmuladd.f32(float %f, float %f, float %f)
   store float %g, ptr %pf, align 4
+  %pi = getelementptr inbounds i64, ptr %y, i64 4
+  %i = call i32 @llvm.fptoui.sat.i32.f32(float %f)
+  store i32 %i, ptr %pi, align 4
   ret void
 }
 
@@ -29,3 +32,4 @@ declare ptr @__crosscut_argument_address(i32)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 declare i8 @llvm.ucmp.i8.i64(i64, i64)
 declare float @llvm.fmuladd.f32(float, float, float)
+declare i32 @llvm.fptoui.sat.i32.f32(float)
