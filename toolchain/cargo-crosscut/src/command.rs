@@ -137,6 +137,9 @@ fn workspace(options: &Options) -> Option<Workspace> {
 /// Runs cargo. Not without a workspace: that would build in the user's own target directory, and
 /// without device code.
 fn run_cargo(options: &Options) -> ExitCode {
+    if options.help.is_some() {
+        print(help::BEFORE_CARGO);
+    }
     let command = match (ask_for_workspace(options, Stdio::null()), &options.help) {
         (Ok(workspace), _) => cargo_command(options, workspace),
         (Err(_), Some(help)) => {

@@ -199,7 +199,8 @@ fn listed(executable: &Path) -> Result<String, (String, &'static str)> {
     let ended = patience::output(Command::new(executable).args(["ls", "--json"]), PATIENCE);
     let name = executable.display();
     match ended {
-        Ok(Some((status, text))) if status.success() => {
+        // With 1 it tells of a selector, and lists nevertheless.
+        Ok(Some((status, text))) if matches!(status.code(), Some(0 | 1)) && !text.is_empty() => {
             Ok(String::from_utf8_lossy(&text).into_owned())
         }
         Ok(Some((status, _))) => Err((format!("`{name}` ended with {status}"), "crashed")),

@@ -16,7 +16,8 @@ Commands:
   doctor     Look whether everything is there that these commands and programs need
 
 Options:
-      --dump-after NAME  Write the device code as it is after this pass of the lowering, as text
+      --dump-after NAME  Write the device code as it is after this pass of the lowering, as text;
+                         any word that is none gets the list of them
       --dump-dir DIR     Where to write it [default: beside the program, in `device`]
   -h, --help             Print this
   -V, --version          Print the version
@@ -36,4 +37,11 @@ Examples:
   cargo crosscut run --release --example letters
   CROSSCUT_DEVICE=opencl:cpu cargo crosscut test
   cargo crosscut ls --verbose
+";
+
+/// What stands before cargo's own words on one of its subcommands.
+pub(crate) const BEFORE_CARGO: &str = "\
+`cargo crosscut` puts device code into what this command of cargo's makes. CROSSCUT_DEVICE says which device
+programs run on, as in CROSSCUT_DEVICE=opencl:cpu; `cargo crosscut --help` tells of that and of --dump-after.
+
 ";

@@ -8,7 +8,7 @@ use crosscut_runtime::Runtime;
 
 use crate::command::print;
 use crate::options::{Misuse, Request};
-use crate::report::{self, Backend, DeviceReport, Report};
+use crate::report::{self, Backend, DeviceReport, Report, SelectorReport};
 
 const HELP: &str = "\
 List the devices that programs can use, and for each driver interface without one the reason
@@ -23,7 +23,8 @@ Options:
 
 A line begins with what CROSSCUT_DEVICE calls the device. `*` marks the one that programs built by
 `cargo crosscut` use if nobody says otherwise; `-` those that CROSSCUT_DEVICE does not accept.
-Plain cargo builds run on `host`.
+Plain cargo builds run on `host`. The exit code is 1 if CROSSCUT_DEVICE cannot be read or accepts no
+device.
 
 Examples:
   cargo crosscut ls
@@ -67,7 +68,14 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     } else {
         render(&report, options.verbose)
     };
-    print(&text)
+    match report.selector {
+        // Told above: this is for scripts.
+        Some(SelectorReport { error: Some(_), .. }) => {
+            print(&text);
+            ExitCode::FAILURE
+        }
+        _ => print(&text),
+    }
 }
 
 fn render(report: &Report, verbose: bool) -> String {

@@ -185,9 +185,14 @@ fn what_the_selector_refuses_is_marked() {
         assert_eq!(device["accepted"], false);
     }
     let nonsense = [("CROSSCUT_DEVICE", OsStr::new("hots"))];
-    let report = listed(folder.path(), &nonsense);
+    let output = run(folder.path(), &["ls", "--json"], &nonsense);
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    Type::Object(REPORT).check(&report);
     assert!(report["selector"]["error"].as_str().unwrap().contains("`hots` is no back end"));
-    let text = said(&run(folder.path(), &["ls"], &nonsense));
+    let output = run(folder.path(), &["ls"], &nonsense);
+    assert_eq!(output.status.code(), Some(1));
+    let text = said(&output);
     assert!(text.contains("= note: CROSSCUT_DEVICE=`hots` cannot be read"), "{text}");
 }
 

@@ -4,6 +4,7 @@
 //! and loaded again the runtime knows it by its distance from that array, and by this number knows that the
 //! same static is there.
 
+use object::elf::{SHF_TLS, SHF_WRITE};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 /// The number, never 0, of the statics of `file` and their distances from `array`. Code is no part of it: a program
@@ -35,12 +36,26 @@ pub(super) fn number(file: &object::File<'_>, array: u64) -> u64 {
     hash.0.max(1)
 }
 
-/// Whether device globals may be there: in what is written, and not in what becomes constant once it is loaded.
+/// Whether device globals may be there: in what is written, whatever its name is, unless it becomes constant once it is
+/// loaded.
 fn is_writable(section: &object::Section<'_, '_>) -> bool {
-    section.name().is_ok_and(|name| {
-        name.starts_with(".bss") || name.starts_with(".data") && !name.starts_with(".data.rel.ro")
-    })
+    let object::SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
+    sh_flags & (SHF_WRITE | SHF_TLS) == SHF_WRITE
+        && section
+            .name()
+            .is_ok_and(|name| !CONSTANT.contains(&name) && !name.starts_with(".data.rel.ro."))
 }
+
+/// What the loader writes and nobody after it.
+const CONSTANT: [&str; 7] = [
+    ".data.rel.ro",
+    ".init_array",
+    ".fini_array",
+    ".preinit_array",
+    ".dynamic",
+    ".got",
+    ".got.plt",
+];
 
 /// FNV-1a, whose results are the same in every build of this program.
 struct Hash(u64);

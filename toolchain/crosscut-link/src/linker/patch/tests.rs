@@ -118,3 +118,12 @@ fn the_number_of_a_layout_is_that_of_the_statics_and_not_of_the_code() {
         assert_ne!(layout_of(&other), number);
     }
 }
+
+#[test]
+fn the_number_of_a_layout_is_also_that_of_statics_in_sections_of_the_users() {
+    let with = |name: &str| {
+        let other = "#[unsafe(no_mangle)]\n#[unsafe(link_section = \".mine\")]\nstatic mut THIRD: u64 = 3;\nfn main() { std::hint::black_box(&raw const THIRD);";
+        PROGRAM.replace("fn main() {", &other.replace("THIRD", name))
+    };
+    assert_ne!(layout_of(&with("THIRD")), layout_of(&with("OTHER")));
+}
