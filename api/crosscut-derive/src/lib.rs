@@ -1,7 +1,10 @@
-//! The derive macro for plain data that may live on a device.
+//! The macros of `crosscut` that `macro_rules!` cannot write: the derive macro for plain data that may live on a
+//! device, and `device_println!`.
 //!
-//! What it promises to the compiler, `DeviceData` and `DeviceCopy`, is checked by the code it
+//! What the first promises to the compiler, `DeviceData` and `DeviceCopy`, is checked by the code it
 //! writes: the layout is fixed, every field is plain data itself, and there is no padding.
+
+mod line;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Span, TokenStream as Tokens};
@@ -30,6 +33,37 @@ use syn::{Data, DeriveInput, Error, Fields, Result, parse_macro_input};
 pub fn derive_device_copy(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Prints a line from a kernel: `device_println!("item {i} has {:.3}", x[i])`.
+///
+/// The text is that of [`println!`], with numbers, `bool` and `char` as values; widths and precisions are numbers in
+/// the text. A kernel on a device hands over the raw values, and the line appears on standard output once the launch is
+/// known to have completed, at the latest when it is waited for. On the host CPU it appears at once.
+///
+/// Lines are whole, and those of one item are in its order. A launch has room for 256 KiB of them; how
+/// many lines more there were is said behind the last.
+///
+/// ```
+/// use crosscut::prelude::*;
+///
+/// let queue = Queue::new()?;
+/// let x = queue.upload(&[0.5f32, 0.25])?;
+/// queue.parallel_for(2, &x, |i, x| device_println!("item {i} has {:.3}", x[i]))?;
+/// queue.wait()?;
+/// # Ok::<(), crosscut::Error>(())
+/// ```
+///
+/// What is no template of `println!`, or not only numbers, `bool` and `char`, does not compile:
+/// ```compile_fail
+/// crosscut::device_println!("{} {}", 1);
+/// ```
+/// ```compile_fail
+/// crosscut::device_println!("{:?}", [1, 2]);
+/// ```
+#[proc_macro]
+pub fn device_println(input: TokenStream) -> TokenStream {
+    line::expand(input.into()).into()
 }
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {

@@ -1,6 +1,7 @@
 //! Copies and fills.
 
 use crosscut_device::{DeviceCopy, DeviceData};
+use crosscut_runtime::kept_if_in_use;
 
 use crate::{DeviceRows, DeviceRowsMut, Error, Event, Launch, Queue, Result};
 
@@ -43,7 +44,8 @@ impl Launch<'_> {
         let width = S::Element::ATOMIC_WIDTH;
         // SAFETY: the vector has room for `len` elements, which are as large on the host, and the
         // width is that of the type.
-        unsafe { queue.read_block(source.block(), target, width, self.events()) }?;
+        let read = unsafe { queue.read_block(source.block(), target, width, self.events()) };
+        let mut data = kept_if_in_use(data, read)?;
         // SAFETY: all bytes were just written, and any are valid.
         unsafe { data.set_len(source.len()) };
         Ok(data)

@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 
 use crosscut_device::property::{HostReadable, HostWritable, Properties};
 use crosscut_device::{DeviceCopy, DeviceData, DeviceGlobal};
-use crosscut_runtime::GlobalHandle;
+use crosscut_runtime::{GlobalHandle, kept_if_in_use};
 
 use crate::kernel::handle;
 use crate::{Buffer, Error, Event, Launch, Result};
@@ -144,9 +144,13 @@ impl Launch<'_> {
         self,
         global: &'static DeviceGlobal<T, P>,
     ) -> Result<T::Host> {
+        if size_of::<T::Host>() > crosscut_runtime::Queue::SMALL_READ {
+            // A driver that fails may go on writing, and this place cannot stay.
+            return self.read_boxed(global).map(|value| *value);
+        }
         self.queue().outside_kernels()?;
         let mut value = MaybeUninit::<T::Host>::uninit();
-        // SAFETY: there is room for a value, which is as large on the host.
+        // SAFETY: there is room for a value, which is as large on the host; it is small.
         unsafe { self.read_whole(handle(global), value.as_mut_ptr().cast()) }?;
         // SAFETY: all bytes were just written, and any are valid.
         Ok(unsafe { value.assume_init() })
@@ -176,8 +180,9 @@ impl Launch<'_> {
     ) -> Result<Box<T::Host>> {
         self.queue().outside_kernels()?;
         let mut value = Box::<T::Host>::new_uninit();
-        // SAFETY: there is room for a value, which is as large on the host.
-        unsafe { self.read_whole(handle(global), value.as_mut_ptr().cast()) }?;
+        // SAFETY: there is room for a value, which is as large on the host, and stays if need be.
+        let read = unsafe { self.read_whole(handle(global), value.as_mut_ptr().cast()) };
+        let value = kept_if_in_use(value, read)?;
         // SAFETY: all bytes were just written, and any are valid.
         Ok(unsafe { value.assume_init() })
     }
@@ -419,7 +424,10 @@ fn bytes_of<T: DeviceData>(
     }
     if offset.checked_add(count).is_none_or(|end| end > all) {
         return Err(Error::invalid(
-            format!("{count} elements from element {offset} of a device global of {all}"),
+            format!(
+                "{count} elements from element {offset} on go beyond the end of a `DeviceGlobal<{}>`, which has {all}",
+                std::any::type_name::<T>()
+            ),
             "copy less, or from further in front",
         ));
     }

@@ -111,7 +111,7 @@ pub use builder::QueueBuilder;
 pub use bundle::{Bundle, BundleBuilder};
 pub use chunks::{Chunks, ChunksMut};
 pub use copy::{CopySource, CopyTarget, HostElement};
-pub use crosscut_derive::DeviceCopy;
+pub use crosscut_derive::{DeviceCopy, device_println};
 #[cfg(feature = "half")]
 pub use crosscut_device::HalfMath;
 pub use crosscut_device::{
@@ -142,7 +142,8 @@ pub use scope::{CopyScope, ScopedCopy};
 pub use slice::{BufferSlice, BufferSliceMut, DeviceSlice, DeviceSliceMut};
 pub use usm::{Usm, UsmPtr};
 
-pub use crosscut_device::device_println;
+#[doc(hidden)]
+pub use crosscut_device::device_println as __device_println;
 pub use crosscut_device::print::Printable;
 pub use crosscut_device::property;
 pub use crosscut_runtime::Snapshot;
@@ -158,6 +159,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub mod prelude {
     pub use crate::{
         Buffer, Constant, Device, DeviceCopy, DeviceGlobal, Event, Local, NdRange, Queue,
-        Reduction, SpecConstant, Symbol,
+        Reduction, SpecConstant, Symbol, device_println,
     };
 }

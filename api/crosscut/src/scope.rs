@@ -109,11 +109,9 @@ impl End<'_> {
         let copies = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let mut first = Ok(());
         for copy in copies {
+            // The wait may have failed and not the copy, and what is borrowed is given back now.
             let ended = copy.wait();
-            if ended.is_err() {
-                // The wait may have failed and not the copy, and what is borrowed is given back now.
-                self.1.runtime().see_end_of(copy.event());
-            }
+            let ended = ended.map_err(|error| self.1.runtime().see_end_of(copy.event(), error));
             first = first.and(ended);
         }
         first

@@ -2,7 +2,7 @@
 
 use crosscut_device::property::{HostReadable, HostWritable, Properties};
 use crosscut_device::{DeviceData, DeviceGlobal, Space, Symbol};
-use crosscut_runtime::{GlobalHandle, GlobalLayout, Snapshot};
+use crosscut_runtime::{GlobalHandle, GlobalLayout, Snapshot, kept_if_in_use};
 
 use crate::kernel::handle;
 use crate::{Error, HostElement, Launch, Queue, Result};
@@ -131,7 +131,9 @@ impl Launch<'_> {
             let mut value = vec![0u8; handle.size()];
             let (queue, target) = (self.queue().runtime(), value.as_mut_ptr());
             // SAFETY: the vector has as many bytes as the global.
-            unsafe { queue.copy_from_global(handle, 0, target, value.len(), self.events()) }?;
+            let read =
+                unsafe { queue.copy_from_global(handle, 0, target, value.len(), self.events()) };
+            let value = kept_if_in_use(value, read)?;
             snapshot.add(name, global.layout(), value)?;
         }
         Ok(snapshot)

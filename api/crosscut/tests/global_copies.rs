@@ -87,28 +87,34 @@ fn what_goes_beyond_the_end_is_refused_at_the_call_and_writes_nothing() -> Resul
         assert_eq!((error.kind(), error.message()), (ErrorKind::Invalid, message));
         assert!(error.help().is_some());
     };
-    invalid(queue.copy_to(&TABLE, &[9; 4], 0), "4 elements from element 0 of a device global of 3");
-    invalid(queue.copy_to(&TABLE, &[9], 3), "1 elements from element 3 of a device global of 3");
+    invalid(
+        queue.copy_to(&TABLE, &[9; 4], 0),
+        "4 elements from element 0 on go beyond the end of a `DeviceGlobal<[u16; 3]>`, which has 3",
+    );
+    invalid(
+        queue.copy_to(&TABLE, &[9], 3),
+        "1 elements from element 3 on go beyond the end of a `DeviceGlobal<[u16; 3]>`, which has 3",
+    );
     invalid(
         queue.copy_to(&TABLE, &[9], usize::MAX),
-        "1 elements from element 18446744073709551615 of a device global of 3",
+        "1 elements from element 18446744073709551615 on go beyond the end of a `DeviceGlobal<[u16; 3]>`, which has 3",
     );
     invalid(
         queue.copy_bytes_to(&TABLE, &[9; 2], 5),
-        "2 bytes from byte 5 of a device global of 6 bytes",
+        "2 bytes from byte 5 on go beyond the end of a device global of 6 bytes",
     );
     invalid(
         queue.copy_bytes_to(&TABLE, &[9; 2], usize::MAX),
-        "2 bytes from byte 18446744073709551615 of a device global of 6 bytes",
+        "2 bytes from byte 18446744073709551615 on go beyond the end of a device global of 6 bytes",
     );
     invalid(
         queue.fill_global(&TABLE, 1..=3, &9),
-        "3 elements from element 1 of a device global of 3",
+        "3 elements from element 1 on go beyond the end of a `DeviceGlobal<[u16; 3]>`, which has 3",
     );
     let mut target = [7; 4];
     invalid(
         queue.copy_from(&TABLE, &mut target, 0),
-        "4 elements from element 0 of a device global of 3",
+        "4 elements from element 0 on go beyond the end of a `DeviceGlobal<[u16; 3]>`, which has 3",
     );
     let mut bytes = [7; 2];
     let error = queue.copy_bytes_from(&TABLE, &mut bytes, 5).unwrap_err();

@@ -108,7 +108,7 @@ fn buffers_of_another_context_are_refused() -> Result<()> {
 fn a_global_outside_a_kernel_says_what_to_use() {
     static COUNT: DeviceGlobal<AtomicUsize> = DeviceGlobal::zeroed();
     let caught = std::panic::catch_unwind(|| COUNT.load(Relaxed)).unwrap_err();
-    assert!(caught.downcast_ref::<&str>().unwrap().contains("use queue.read(&GLOBAL)"));
+    assert!(caught.downcast_ref::<&str>().unwrap().contains("queue.read(&GLOBAL)"));
 }
 
 #[test]

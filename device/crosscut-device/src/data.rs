@@ -34,7 +34,8 @@ pub unsafe trait DeviceData: Send + Sync + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be copied to and from a device",
     label = "not plain device data",
-    note = "plain numbers and arrays of them can; for your own `#[repr(C)]` struct use `#[derive(Clone, Copy, DeviceCopy)]`"
+    note = "plain numbers and arrays of them can; for your own `#[repr(C)]` struct use `#[derive(Clone, Copy, DeviceCopy)]`",
+    note = "atomics are shared and not copied: in a kernel, use a device global of them by its name"
 )]
 pub unsafe trait DeviceCopy: Copy + DeviceData<Host = Self> {}
 

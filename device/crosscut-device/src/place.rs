@@ -139,7 +139,9 @@ fn ask(storage: *const u8, size: usize, align: usize, properties: u64) -> *const
         return storage;
     }
     let Some((data, find)) = ASKED.get() else {
-        panic!("a device global is read outside a kernel: use queue.read(&GLOBAL)")
+        panic!(
+            "a device global is used outside a kernel: there it is queue.read(&GLOBAL) and queue.write(&GLOBAL, ..)"
+        )
     };
     // SAFETY: whoever entered the place promised that `data` is what `find` expects.
     match unsafe { find(data, storage, size, align, properties) } {

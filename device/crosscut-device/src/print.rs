@@ -87,6 +87,13 @@ impl<T: Printable + ?Sized> Printable for &T {
     }
 }
 
+impl<T: Printable + ?Sized> Printable for &mut T {
+    #[inline(always)]
+    fn value(&self) -> Value {
+        (**self).value()
+    }
+}
+
 /// What prints a line of native code.
 #[doc(hidden)]
 pub type Printer = fn(&str, &[Value]);
@@ -184,21 +191,14 @@ fn put(line: *mut u32, at: usize, word: u32) {
     unsafe { place.write(word) };
 }
 
-/// Prints a line from a kernel: `device_println!("item {} has {:.3}", i, x[i])`.
-///
-/// The text is that of [`println!`], with the values behind it: numbers, `bool` and `char`. A kernel on a
-/// device hands over the raw values, and the line appears on standard output once the launch is known to
-/// have completed, at the latest when it is waited for. On the host CPU it appears at once.
-///
-/// Lines are whole, and those of one item are in its order. A launch has room for 256 KiB of them; how
-/// many lines more there were is said behind the last.
+/// Prints a line from a kernel, with the values behind the text in their order. `crosscut::device_println!`, which takes
+/// what `println!` takes, brings its own into this form.
 ///
 /// ```
-/// # macro_rules! device_println { ($($all:tt)*) => { crosscut_device::device_println!($($all)*) } }
-/// device_println!("{} of {:#x}: {:>8.3} {}", 1usize, 255u8, 0.5f32, true);
+/// crosscut_device::device_println!("{} of {:#x}: {:>8.3} {}", 1usize, 255u8, 0.5f32, true);
 /// ```
 ///
-/// What is no template of `println!`, or not only numbers, `bool` and `char`, does not compile:
+/// Anything else does not compile:
 /// ```compile_fail
 /// let x = 1;
 /// crosscut_device::device_println!("{x}");

@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
+use crosscut::Result;
 use crosscut::prelude::*;
 use crosscut::property::DeviceImageScope;
-use crosscut::{Result, device_println};
 use crosscut_language::targets;
 use half::{bf16, f16};
 
@@ -23,6 +23,9 @@ fn every_kind_of_value(queue: &Queue) -> Result<()> {
         device_println!("{} {:#06x} {} {:?} {}", i == 1, 255u8, 'ß', 'q', -3i16);
         device_println!("{} {} {} {:e}", u64::MAX, i64::MIN, isize::MAX, 1e300f64);
         device_println!("{{}}");
+        let (mut own, half) = (i, x[i] / 2.0);
+        let named = &mut own;
+        device_println!("{named} {named:>3} {half:.3} {0} {x}", i + 1, x = 'x',);
         device_println!("{:.2} {:?} {}", f16::PI, bf16::from_f32(x[i]), f16::NAN);
     })?;
     event.wait()
@@ -92,6 +95,31 @@ fn standard_output_is_locked_beside_copies(queue: &Queue) -> Result<()> {
     queue.wait()
 }
 
+/// The same with kernels that follow addresses, which look in their turn for what others left.
+fn standard_output_is_locked_beside_addresses(queue: &Queue) -> Result<()> {
+    let data = queue.alloc_device::<u32>(1)?;
+    let place = data.device_ptr();
+    let follow = || {
+        queue.single_task((), move |()| {
+            // SAFETY: there is one element, which nobody else uses and which lives until the end.
+            unsafe { *place.get() = 1 };
+        })
+    };
+    follow()?.wait()?;
+    queue.single_task((), |()| device_println!("printed"))?;
+    // Long enough for it to end without being asked; less would only make the test weaker.
+    std::thread::sleep(Duration::from_millis(300));
+    std::thread::scope(|threads| {
+        let output = std::io::stdout().lock();
+        let launches = threads.spawn(|| (0..2000).try_for_each(|_| follow().map(drop)));
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(queue.read(&SMALL)?, 0);
+        drop(output);
+        launches.join().unwrap()
+    })?;
+    queue.wait()
+}
+
 /// A copy that the host makes itself finds that a kernel has ended before anybody waits for it.
 fn a_copy_comes_between(queue: &Queue) -> Result<()> {
     let event = queue.single_task((), |()| device_println!("first"))?;
@@ -109,7 +137,7 @@ fn a_copy_comes_between(queue: &Queue) -> Result<()> {
 /// Ends a process that hangs.
 fn watch_over_this_process() {
     std::thread::spawn(|| {
-        std::thread::sleep(Duration::from_secs(60));
+        std::thread::sleep(Duration::from_secs(300));
         std::process::abort();
     });
 }
@@ -126,6 +154,7 @@ fn program() {
         "locked" => standard_output_is_locked(queue),
         "between" => a_copy_comes_between(queue),
         "locked beside copies" => standard_output_is_locked_beside_copies(queue),
+        "locked beside addresses" => standard_output_is_locked_beside_addresses(queue),
         _ => groups_and_launches(queue),
     }
     .unwrap();
@@ -161,12 +190,13 @@ fn values_of_every_kind_arrive_and_lines_of_an_item_are_in_order() {
                 format!("{} {:#06x} {} {:?} {}", i == 1, 255u8, 'ß', 'q', -3i16),
                 format!("{} {} {} {:e}", u64::MAX, i64::MIN, isize::MAX, 1e300f64),
                 "{}".to_owned(),
+                format!("{i} {i:>3} {:.3} {} x", x / 2.0, i + 1),
                 format!("{:.2} {:?} {}", f16::PI, bf16::from_f32(x), f16::NAN),
             ]
         };
         let mut places = [0, 0];
         let expected = [of(0, 1.5), of(1, -0.25)];
-        assert_eq!(lines.len(), 10, "{lines:?}");
+        assert_eq!(lines.len(), 12, "{lines:?}");
         // Items may print side by side.
         for line in &lines {
             let next = (0..2).find(|&i| expected[i].get(places[i]) == Some(line));
@@ -199,7 +229,7 @@ fn a_panic_does_not_take_the_lines_before_it() {
 
 #[test]
 fn who_holds_standard_output_may_use_a_queue_that_prints() {
-    for program in ["locked", "locked beside copies"] {
+    for program in ["locked", "locked beside copies", "locked beside addresses"] {
         for lines in run(program) {
             assert_eq!(lines, ["printed"], "{program}");
         }

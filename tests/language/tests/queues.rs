@@ -42,7 +42,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        let patience = Duration::from_secs(20);
+        let patience = Duration::from_secs(120);
         let woken = signal.0.lock().unwrap();
         let (mut woken, waited) =
             signal.1.wait_timeout_while(woken, patience, |woken| !*woken).unwrap();

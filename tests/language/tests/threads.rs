@@ -49,9 +49,12 @@ fn together(queue: &Queue, round: impl Fn(&Queue, &Pool, u64) -> Result<()> + Sy
     let (pool, end, rounds) = (Pool::default(), Instant::now() + duration(), AtomicU64::new(0));
     let work = |thread: u64| {
         let mut number = 0;
-        while Instant::now() < end {
+        loop {
             round(queue, &pool, thread << 32 | number)?;
             number += 1;
+            if Instant::now() >= end {
+                break;
+            }
         }
         rounds.fetch_add(number, Relaxed);
         Ok(())

@@ -23,7 +23,7 @@ fn no_opencl(lab: &Lab, absent: impl Fn(Run) -> Run) -> String {
         host_line(lab)
     );
     let reason = done.stderr.strip_prefix(&start).unwrap_or_else(|| panic!("{}", done.stderr));
-    let end = "\n  help: unset CROSSCUT_DEVICE, or set it to one of these\n";
+    let end = "\n  help: unset CROSSCUT_DEVICE, or set it to what is there, for example `host:0`\n";
     reason.strip_suffix(end).unwrap_or_else(|| panic!("{}", done.stderr)).to_owned()
 }
 
@@ -34,7 +34,8 @@ fn without_a_driver_kernels_run_on_the_host_and_opencl_says_why_not() {
     assert_eq!(
         no_opencl(lab, |run| run.with("OCL_ICD_VENDORS", empty.path())),
         "the OpenCL library found no driver \
-         (install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file)"
+         (install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file; `cargo crosscut \
+         doctor` looks for both)"
     );
 }
 
@@ -71,7 +72,8 @@ fn a_plain_build_runs_on_the_host_and_a_chosen_device_says_what_is_missing() {
     assert_eq!(
         rest,
         "was chosen, and this program has no device images\n\
-         \x20 help: build and run it with `cargo crosscut run`; plain cargo builds run on `host`\n"
+         \x20 help: if it has kernels, build and run it with `cargo crosscut run`; programs without any, and \
+         plain cargo builds, run on `host`\n"
     );
 }
 

@@ -56,7 +56,7 @@ fn an_example_runs_on_the_device() {
     for profile in [&[][..], &["--release"]] {
         let arguments = [&["run", "--quiet", "--example", "show"], profile].concat();
         let run = lab.crosscut(Outside, &arguments).device("opencl:cpu");
-        assert_eq!(run.works(), "example on opencl\n[1, 3, 2, 3]\n", "{profile:?}");
+        assert_eq!(run.works(), "example on opencl\n[1, 3, 2, 3]\n3 of 18 y\n", "{profile:?}");
     }
 }
 

@@ -93,6 +93,8 @@ fn a_selector_that_cannot_be_read_is_refused_with_what_there_is() {
             "`garbage` is no back end; \
              there are *, host, native_cpu, opencl, level_zero; this build has no adapter for cuda, hip",
         ),
+        ("openc:cpu", "`openc` is no back end; did you mean `opencl`?"),
+        ("cpu", "`cpu` is no back end: write `*:cpu` for any"),
         ("opencl:x", "`x` is no device; there are *, cpu, gpu, acc, fpga and numbers"),
         ("opencl:0.x", "`0.x` is no part of a device; after a point comes * or a number"),
         ("host;", "there is an empty term"),
@@ -105,7 +107,7 @@ fn a_selector_that_cannot_be_read_is_refused_with_what_there_is() {
             format!(
                 "Error: CROSSCUT_DEVICE=`{selector}` cannot be read: {why}\n\
                  \x20 there are:\n{there}\
-                 \x20 help: set CROSSCUT_DEVICE to one of these, for example `host` or `opencl:cpu`\n"
+                 \x20 help: set CROSSCUT_DEVICE to what is there, for example `host:0` or `opencl:0`\n"
             )
         );
     }
@@ -132,7 +134,7 @@ fn a_selector_that_accepts_nothing_lists_what_there_is_and_why_not_more() {
             format!(
                 "Error: {variable}=`{selector}` accepts no device\n\
                  \x20 there are:\n{there}{rest}\
-                 \x20 help: unset {variable}, or set it to one of these\n"
+                 \x20 help: unset {variable}, or set it to what is there, for example `host:0` or `opencl:0`\n"
             )
         );
     }

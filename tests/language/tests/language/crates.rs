@@ -1,4 +1,4 @@
-//! Unchanged crates from crates.io inside kernels.
+//! Published crates, unchanged, inside kernels.
 
 use crosscut_language::{map, map_within};
 
