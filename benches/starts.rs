@@ -4,7 +4,8 @@
 use std::ffi::CString;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::dpcpp::Dpcpp;
@@ -67,6 +68,13 @@ pub(crate) fn be_peer(arguments: &[String]) -> Result<bool> {
     Ok(true)
 }
 
+/// Where a peer keeps what its later starts need not make again: another place for another form of this benchmark.
+fn kept(place: &Path, name: &str, extension: &str) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    include_str!("starts.rs").hash(&mut hasher);
+    place.join(format!("{name}-{:016x}.{extension}", hasher.finish()))
+}
+
 /// The kernel that all of them run: the last one.
 fn kernel() -> String {
     format!("k{}", MANY / PER_KERNEL - 1)
@@ -74,7 +82,7 @@ fn kernel() -> String {
 
 fn raw_opencl(device: &str, place: &Path) -> Result<u32> {
     let raw = Raw::open(device)?;
-    let (file, name) = (place.join("raw-opencl.bin"), CString::new(kernel())?);
+    let (file, name) = (kept(place, "raw-opencl", "bin"), CString::new(kernel())?);
     let kernel = if file.exists() {
         raw.kernel_of_binary(&fs::read(file)?, &name)?
     } else {
@@ -96,7 +104,7 @@ fn raw_opencl(device: &str, place: &Path) -> Result<u32> {
 
 fn dpcpp(device: &str, place: &Path) -> Result<u32> {
     let dpcpp = Dpcpp::load()?.ok_or("DPC++ is not installed")?;
-    let file = place.join("dpcpp.cpp");
+    let file = kept(place, "dpcpp", "cpp");
     if !file.exists() {
         let head = "#include <sycl/sycl.hpp>\n\
                     namespace experimental = sycl::ext::oneapi::experimental;\n";

@@ -48,7 +48,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Installs what is missing: LLVM 22's library, spirv-tools, an OpenCL loader and a CPU device.
+    /// Installs what is missing: LLVM 22's library, spirv-tools, the loaders of OpenCL and Level Zero, an
+    /// OpenCL device; builds `cargo crosscut`.
     ///
     /// Plain `cargo build` and `cargo run` need none of it. Packages come from Debian's apt-get, as
     /// root or by sudo without a password; where that cannot be, the commands are printed instead.

@@ -1,10 +1,11 @@
 //! Installs what is missing, or says what to install.
 //!
-//! 1. `packages`: LLVM's library, spirv-tools, the OpenCL loader, and clang for the tests, from the system's package
-//!    manager.
+//! 1. `packages`: LLVM's library, spirv-tools, the loaders of OpenCL and Level Zero, and clang for the tests, from the
+//!    system's package manager.
 //! 2. `intel`: Intel's CPU runtime for OpenCL, from PyPI, into the checkout.
 //! 3. `dpcpp`: DPC++'s run time, the same way, for whoever wants to measure beside it.
-//! 4. Here: the list of OpenCL drivers and the file of variables that point to it.
+//! 4. Here: the list of OpenCL drivers and the file of variables that point to it; and the command itself is built, whose
+//!    alias would do that in silence.
 
 mod dpcpp;
 mod intel;
@@ -14,7 +15,7 @@ mod pypi;
 use std::path::Path;
 
 use crate::Result;
-use crate::checkout::{environment_file, setup_folder};
+use crate::checkout::{cargo, environment_file, run as run_command, setup_folder};
 
 /// The system's own list of OpenCL drivers.
 const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";
@@ -28,8 +29,10 @@ pub(crate) fn run() -> Result {
         let line = format!("OCL_ICD_VENDORS={}\n", vendors.display());
         write_if_changed(&environment_file(), &line)?;
     }
+    // As the alias does, but with messages: it takes a minute.
+    run_command(cargo().args(["build", "--release", "--package", "cargo-crosscut"]))?;
     let cpu = if driver.is_some() { ", Intel's CPU runtime" } else { "" };
-    println!("set up: LLVM 22, spirv-tools, OpenCL{cpu}");
+    println!("set up: LLVM 22, spirv-tools, OpenCL{cpu}, `cargo crosscut`");
     if driver.is_some() {
         println!("in other projects: export OCL_ICD_VENDORS={}", vendors.display());
     }

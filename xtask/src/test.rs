@@ -89,7 +89,7 @@ pub(crate) fn schedules() -> std::process::Command {
 /// `cargo crosscut test`, failing without an OpenCL device as [`tests`] does.
 pub(crate) fn crosscut_tests() -> std::process::Command {
     let mut command = cargo();
-    command.args(["crosscut", "test"]).envs(TEST_VARIABLES);
+    command.args(["crosscut", "test", "--no-fail-fast"]).envs(TEST_VARIABLES);
     command
 }
 

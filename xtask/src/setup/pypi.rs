@@ -1,11 +1,12 @@
 //! Libraries that come as packages of Python's, each set in a folder of its own.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::packages::{self, Need};
 use crate::Result;
-use crate::checkout::output;
+use crate::checkout::{output, run};
 
 const PYTHON: &[Need] = &[
     Need {
@@ -50,8 +51,14 @@ fn make_environment(folder: &Path, packages: &[&str]) -> Result {
     venv.args(["-m", "venv", "--clear"]).arg(folder).stdin(Stdio::null());
     output(&mut venv)?;
     let mut pip = Command::new(folder.join("bin").join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]);
-    output(pip.args(packages).stdin(Stdio::null())).map(drop)
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input"]);
+    pip.args(packages).stdin(Stdio::null());
+    // Hundreds of megabytes: whoever looks on sees them come.
+    if std::io::stdout().is_terminal() {
+        run(&mut pip)
+    } else {
+        output(pip.arg("--quiet")).map(drop)
+    }
 }
 
 fn python(arguments: &[&str]) -> bool {
