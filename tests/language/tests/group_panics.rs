@@ -94,7 +94,7 @@ fn in_a_loop_whose_end_the_others_decide() {
 fn by_an_index_in_an_inner_loop() {
     let panic = panics(|queue| {
         // One item alone may panic: of several, the one that is told of is a matter of chance.
-        let culprit = |i| if i == 37 { 30 } else { i % 14 };
+        let culprit = |i: u32| if i == 37 { 30 } else { i % 14 };
         let x = queue.upload(&(0..64).map(culprit).collect::<Vec<u32>>())?;
         let mut y = queue.zeroed::<u32>(64)?;
         queue.parallel_for(
