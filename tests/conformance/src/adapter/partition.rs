@@ -30,7 +30,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 
 /// Parts of one compute unit; none if the device cannot be cut.
-fn singles(device: &TestDevice) -> Result<Vec<TestDevice>, String> {
+pub(super) fn singles(device: &TestDevice) -> Result<Vec<TestDevice>, String> {
     Ok(device.partition(Partition::Equally(ONE))?.unwrap_or_default())
 }
 
@@ -82,7 +82,7 @@ fn smallest_part(device: &TestDevice) -> Result<(), String> {
     Ok(())
 }
 
-fn parts_work(device: &TestDevice) -> Result<(), String> {
+pub(super) fn parts_work(device: &TestDevice) -> Result<(), String> {
     let whole = device.bench()?;
     let beside = whole.holding(&[9; 1000])?;
     let parts = singles(device)?;

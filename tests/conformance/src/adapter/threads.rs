@@ -2,7 +2,8 @@
 
 use std::thread::{ScopedJoinHandle, scope};
 
-use super::{everywhere, where_kernels_run};
+use super::{everywhere, only_where, partition, where_kernels_run};
+use crate::condition::CAN_BE_CUT;
 use crate::device::extent;
 use crate::{Behaviour, Place, TestDevice, Work, ensure};
 
@@ -11,6 +12,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("threads share a context, each with its queue", share_a_context),
     everywhere("threads allocate and free at once", allocate_at_once),
     everywhere("threads open the device at once", open_at_once),
+    only_where(&CAN_BE_CUT, "threads cut the device and let go of its parts at once", cut_at_once),
     where_kernels_run("threads launch one kernel, each with its arguments", share_a_kernel),
 ];
 
@@ -70,6 +72,18 @@ fn open_at_once(device: &TestDevice) -> Result<(), String> {
         Ok(())
     };
     scope(|scope| join((0..THREADS).map(|value| scope.spawn(move || run(value))).collect()))
+}
+
+fn cut_at_once(device: &TestDevice) -> Result<(), String> {
+    let count = partition::singles(device)?.len();
+    let run = || {
+        for _ in 0..200 {
+            let parts = partition::singles(device)?;
+            ensure!(parts.len() == count, "it was cut into another number of parts");
+        }
+        partition::parts_work(device)
+    };
+    scope(|scope| join((0..THREADS).map(|_| scope.spawn(run)).collect()))
 }
 
 fn share_a_kernel(device: &TestDevice) -> Result<(), String> {
