@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crosscut_adapter_api::{DriverError, Event, turns};
+use crosscut_adapter_api::{DriverError, Event};
 
 use crate::event::{Later, LaterEvent};
 
@@ -63,10 +63,9 @@ impl Gate {
             let (joined, left) = (Arc::clone(&joined), Arc::clone(&left));
             later.latch.on_set(Box::new(move |outcome| {
                 let outcome = if counts { outcome } else { Ok(()) };
-                // The first failure is the outcome, whatever the rest does. In a turn: thousands of barriers
-                // may wait for one another.
+                // The first failure is the outcome, whatever the rest does.
                 if outcome.is_err() || left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    turns::take(move || joined.end(outcome));
+                    joined.end(outcome);
                 }
             }));
         }

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crosscut_adapter_api::{Completed, DriverError, Promise, Promised};
+use crosscut_adapter_api::{Completed, DriverError, Promise, Promised, turns};
 
 use crate::context::ContextHandle;
 use crate::error::{check, command_failed};
@@ -39,10 +39,13 @@ extern "system" fn ended(_event: Handle, status: i32, data: *mut c_void) {
     // SAFETY: `register` gave this box away, for this one call.
     let call = unsafe { Box::from_raw(data.cast::<Completed>()) };
     let outcome = if status < 0 { Err(command_failed(CALL, status)) } else { Ok(()) };
-    // It does not unwind, by contract; the driver's frames are no place to find out.
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call(outcome))) {
-        std::mem::forget(payload);
-    }
+    // In a turn: what is called may keep a promise, inside of which the driver calls the next one, and so on.
+    turns::take(move || {
+        // It does not unwind, by contract; the driver's frames are no place to find out.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call(outcome))) {
+            std::mem::forget(payload);
+        }
+    });
 }
 
 /// A user event of the driver's, not yet set.

@@ -27,6 +27,8 @@ pub(crate) struct ClEvent {
     profiling: bool,
     /// Whether it is asked for its status for a moment before it is waited for.
     short: bool,
+    /// How many barriers in a row complete before it: see `barriers`.
+    pub(crate) barriers: u32,
 }
 
 // SAFETY: the raw pointer is a `cl_event`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API calls
@@ -43,7 +45,7 @@ impl ClEvent {
         in_order_queue: Option<u64>,
         profiling: bool,
     ) -> Self {
-        Self { api, raw, in_order_queue, profiling, short: false }
+        Self { api, raw, in_order_queue, profiling, short: false, barriers: 0 }
     }
 
     /// The event of a launch of so many items on a CPU. Where they are many the driver shares them out among its

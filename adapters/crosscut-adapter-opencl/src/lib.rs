@@ -1,10 +1,13 @@
 //! OpenCL devices, through a library found at run time.
 //!
 //! One file per idea, named as in the other adapters: `sys` (the driver's types and entry points),
-//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and nine of its own: `query`,
-//! which asks what a device is, `memory_model`, which asks about its atomics, `set_up`, which knows where `cargo crosscut` would look for drivers, `partition`, which cuts it, `reach`, which knows the memory of several, `arguments`, which sets those that changed,
-//! `callback`, by which the driver calls us, `variable`, which copies variables by name, and `rest`, which keeps queues a while before they are
-//! released. The contract's `exit` keeps the driver from being called once the process has begun to end.
+//! `error`, `device`, `context`, `memory`, `program`, `queue`, `event`; and of its own: `query`, which asks what a
+//! device is, `memory_model`, which asks about its atomics, `set_up`, which knows where `cargo crosscut` would look for
+//! drivers, `partition`, which cuts a device, `reach`, which knows the memory of several, `arguments`, which sets those
+//! that changed, `binaries`, by which programs become bytes, `callback`, by which the driver calls us, `variable`, which
+//! copies variables by name, `looking`, which knows when a wait need not sleep, `barriers`, which keeps rows of them
+//! short, and `rest`, which keeps queues a while before they are released. The contract's `exit` keeps the driver from
+//! being called once the process has begun to end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
@@ -21,6 +24,7 @@
 //! - A command is flushed as it is submitted, so that nobody waits for one that never started.
 
 mod arguments;
+mod barriers;
 mod binaries;
 mod callback;
 mod context;

@@ -70,9 +70,23 @@ impl ClMemory {
             Some(usm) => allocate_usm(context, usm, kind, size, align)?,
             None => allocate_object(context, kind, size, align)?,
         };
+        Ok(Self::at(context, size, place))
+    }
+
+    /// A memory object whatever the device has: the driver keeps it for as long as a command uses it.
+    pub(crate) fn object(
+        context: &Arc<ContextHandle>,
+        size: NonZeroUsize,
+    ) -> Result<Self, DriverError> {
+        let _alive = exit::enter("clCreateBuffer")?;
+        let place = allocate_object(context, MemoryKind::Device, size, 1)?;
+        Ok(Self::at(context, size, place))
+    }
+
+    fn at(context: &Arc<ContextHandle>, size: NonZeroUsize, place: Place) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { context: Arc::clone(context), number, size, place })
+        Self { context: Arc::clone(context), number, size, place }
     }
 
     /// The adapter's own type behind `memory`.

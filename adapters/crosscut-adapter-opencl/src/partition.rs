@@ -1,55 +1,44 @@
-//! Cutting devices into sub-devices, and letting go of these.
-//!
-//! Intel's CPU runtime (2026.22) crashes if the last reference to a sub-device goes while another thread cuts the
-//! same device: it looks at the parts that there are without a lock. The last reference may be that of a command, on a
-//! thread of the driver's, a moment after the command's event has completed. So parts that nobody uses any more
-//! are kept for a while, until that has long been so, and then released by whoever cuts a device next, before he does.
+//! Cutting devices into sub-devices.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use crosscut_adapter_api::{Device, DriverError, Partition, Partitionable};
+use crosscut_adapter_api::{Device, DeviceKind, DriverError, Partition, Partitionable};
 
+use crate::context::ClContext;
 use crate::device::{ClDevice, Listed};
 use crate::error::{check, error};
 use crate::exit;
-use crate::sys::{self, Api, Handle};
+use crate::sys::{self, Handle};
 
 const CALL: &str = "clCreateSubDevices";
-
-/// By then the driver's threads have long let go of a part whose objects are all released.
-const REST: Duration = Duration::from_millis(500);
-
-/// A part that nobody uses any more: the one reference that `clCreateSubDevices` gave.
-struct Unused {
-    api: &'static Api,
-    id: Handle,
-    since: Instant,
-}
-
-// SAFETY: the raw pointer is a `cl_device_id`, and OpenCL 3.0, appendix A.2, says: "All OpenCL API calls
-// are thread-safe except those that modify the state of cl_kernel objects".
-unsafe impl Send for Unused {}
-
-/// Locked by whoever cuts a device or releases a part, for as long as he does.
-static UNUSED: Mutex<Vec<Unused>> = Mutex::new(Vec::new());
 
 impl Partitionable for Listed {
     fn partition(&self, way: Partition<'_>) -> Result<Vec<Arc<dyn Device>>, DriverError> {
         let whole = &self.0;
         let _alive = exit::enter(CALL)?;
-        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
-        for part in unused.extract_if(.., |part| part.since.elapsed() >= REST) {
-            // SAFETY: whoever put it there owned that reference, and nobody uses it again.
-            unsafe { (part.api.clReleaseDevice)(part.id) };
-        }
-        let ids = create(whole, &properties(way));
-        drop(unused);
-        let ids = ids?;
+        keep_open(whole)?;
+        let ids = create(whole, &properties(way))?;
         // Each is wrapped before any is asked, so that all are released whatever happens.
         let parts: Vec<Part<'_>> = ids.into_iter().map(|id| Part { whole, id }).collect();
         parts.into_iter().map(Part::into_device).collect()
     }
+}
+
+/// Opens a device that is about to be cut, for ever.
+///
+/// Intel's CPU runtime (2026.22) cuts a device by way of an object that goes with the device's last context or part, and
+/// does not look whether it still has it: cutting crashes where they go meanwhile, on other threads of the program or
+/// on the driver's own. So one context stays. What is a part itself keeps its whole.
+fn keep_open(device: &Arc<ClDevice>) -> Result<(), DriverError> {
+    /// By their handles, which stay those of the same devices.
+    static OPEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_kept = device.is_part || open.contains(&device.id.addr());
+    if !is_kept && device.info.kind == DeviceKind::Cpu {
+        std::mem::forget(ClContext::create(device)?);
+        open.push(device.id.addr());
+    }
+    Ok(())
 }
 
 /// The list of numbers that tells the driver how to cut.
@@ -106,22 +95,24 @@ impl Part<'_> {
 
 impl Drop for Part<'_> {
     fn drop(&mut self) {
-        give_up(self.whole.api, self.id);
+        release(self.whole, self.id);
     }
 }
 
 impl Drop for ClDevice {
     fn drop(&mut self) {
         if self.is_part {
-            give_up(self.api, self.id);
+            release(self, self.id);
         }
     }
 }
 
-/// Has a sub-device be released later. The caller has its one reference, and does not use it again.
-fn give_up(api: &'static Api, id: Handle) {
-    let unused = Unused { api, id, since: Instant::now() };
-    UNUSED.lock().unwrap_or_else(PoisonError::into_inner).push(unused);
+/// Gives a sub-device back: the one reference that `clCreateSubDevices` gave.
+fn release(device: &ClDevice, id: Handle) {
+    if let Some(_alive) = exit::driver() {
+        // SAFETY: callers own that reference and do not use it again.
+        unsafe { (device.api.clReleaseDevice)(id) };
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crosscut_adapter_api::{
     QueueOptions, QueueOrder, VariableQueue,
 };
 
+use crate::barriers::Barriers;
 use crate::context::ContextHandle;
 use crate::error::check;
 use crate::event::{ClEvent, WaitList};
@@ -30,6 +31,7 @@ pub(crate) struct ClQueue {
     /// may come again once its queue is released, and events outlive queues.)
     in_order: Option<u64>,
     profiling: bool,
+    pub(crate) barriers: Barriers,
 }
 
 // SAFETY: the raw pointer is a `cl_command_queue`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
@@ -72,7 +74,8 @@ impl ClQueue {
             rest::hold(context, raw);
         }
         let in_order = (!out_of_order).then(|| NEXT.fetch_add(1, Ordering::Relaxed));
-        Ok(Self { context: Arc::clone(context), raw, in_order, profiling: options.profiling })
+        let (context, profiling) = (Arc::clone(context), options.profiling);
+        Ok(Self { context, raw, in_order, profiling, barriers: Barriers::default() })
     }
 
     pub(crate) fn context(&self) -> &Arc<ContextHandle> {
@@ -111,11 +114,37 @@ impl ClQueue {
         after: &[&dyn Event],
         run: impl FnOnce(&WaitList, *mut Handle) -> i32,
     ) -> Result<Box<dyn Event>, DriverError> {
+        Ok(Box::new(self.enqueue_own(call, after, run)?))
+    }
+
+    /// The same, as the adapter has it.
+    fn enqueue_own(
+        &self,
+        call: &'static str,
+        after: &[&dyn Event],
+        run: impl FnOnce(&WaitList, *mut Handle) -> i32,
+    ) -> Result<ClEvent, DriverError> {
         let _alive = exit::enter(call)?;
         let waits = WaitList::new(after, self.in_order);
         let mut event = std::ptr::null_mut();
         let status = run(&waits, &raw mut event);
-        Ok(Box::new(self.submitted(call, status, event)?))
+        self.submitted(call, status, event)
+    }
+
+    /// A barrier as the driver has it.
+    pub(crate) fn plain_barrier(&self, after: &[&dyn Event]) -> Result<ClEvent, DriverError> {
+        // On a queue in order an empty list says the same.
+        self.enqueue_own("clEnqueueBarrierWithWaitList", after, |waits, event| {
+            // SAFETY: queue and events are alive and of one context.
+            unsafe {
+                (self.context.api.clEnqueueBarrierWithWaitList)(
+                    self.raw,
+                    waits.count(),
+                    waits.as_ptr(),
+                    event,
+                )
+            }
+        })
     }
 
     /// Copies between two addresses, one of them in `usm` memory.
@@ -360,18 +389,7 @@ impl Queue for ClQueue {
     }
 
     fn barrier(&self, after: &[&dyn Event]) -> Result<Box<dyn Event>, DriverError> {
-        // On a queue in order an empty list says the same.
-        self.enqueue("clEnqueueBarrierWithWaitList", after, |waits, event| {
-            // SAFETY: queue and events are alive and of one context.
-            unsafe {
-                (self.context.api.clEnqueueBarrierWithWaitList)(
-                    self.raw,
-                    waits.count(),
-                    waits.as_ptr(),
-                    event,
-                )
-            }
-        })
+        self.barrier_in_a_row(after)
     }
 
     fn wait(&self) -> Result<(), DriverError> {

@@ -132,13 +132,13 @@ impl Drop for Held {
 
 /// A queue that its owner has given up.
 struct Resting {
-    /// Stays for as long as its queue does.
-    _context: Arc<ContextHandle>,
     queue: Handle,
     /// Completes after everything else on the queue.
     last: Box<dyn Event>,
     /// When it was first seen to have.
     complete: Option<Instant>,
+    /// Stays for as long as queue and event do: it is dropped last.
+    _context: Arc<ContextHandle>,
 }
 
 // SAFETY: the raw pointer is a `cl_command_queue`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
@@ -160,7 +160,7 @@ pub(crate) fn give_up(
         }
         return;
     };
-    let resting = Resting { _context: Arc::clone(context), queue, last, complete: None };
+    let resting = Resting { queue, last, complete: None, _context: Arc::clone(context) };
     RESTING.lock().unwrap_or_else(PoisonError::into_inner).push(resting);
     release_rested();
 }

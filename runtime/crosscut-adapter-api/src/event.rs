@@ -35,6 +35,9 @@ pub trait Event: Send + Sync {
     /// Makes visible to the host what a command wrote that is complete by its [state](Self::state). Does not block,
     /// also while the process ends: locks are held. The default is for events whose wait does not either.
     ///
+    /// Some drivers return from it only once they have called whoever asked by [`on_complete`](Self::on_complete). So it is
+    /// not for these calls themselves, and they take none of the locks under which it is called.
+    ///
     /// # Errors
     /// The driver's refusal.
     fn acquire(&self) -> Result<(), DriverError> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::{Completed, DriverError, DriverErrorKind};
+use crate::{Completed, DriverError, DriverErrorKind, turns};
 
 /// Whether something has ended, and how. Open until it is set; the first outcome stays.
 #[derive(Default)]
@@ -37,7 +37,9 @@ impl Latch {
         drop(state);
         self.changed.notify_all();
         for call in calls {
-            call(outcome.clone());
+            let outcome = outcome.clone();
+            // Whoever is called may set the next one, and so on for thousands.
+            turns::take(move || call(outcome));
         }
     }
 

@@ -26,6 +26,10 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
         "thousands of barriers behind a promise complete when it is kept",
         barriers_in_a_row,
     ),
+    everywhere(
+        "thousands of promises, each kept by the event of the one before, are kept",
+        promises_in_a_row,
+    ),
     everywhere("a barrier that failed is told by its queue once at most", barrier_failed),
     everywhere("an event may outlive its promise and its context", promise_outlived),
     everywhere("an event calls back once its command has completed", calls_back),
@@ -204,16 +208,36 @@ fn barrier_for_promise(device: &TestDevice) -> Result<(), String> {
     Ok(())
 }
 
+/// More than fit on a stack as calls inside of calls.
+const MANY: usize = 5_000;
+
 fn barriers_in_a_row(device: &TestDevice) -> Result<(), String> {
-    let bench = device.bench()?.another(InOrder)?;
-    let (promised, promise) = bench.context.promise().map_err(text)?;
-    event(bench.queue.barrier(&[&*promised]))?;
-    for _ in 0..5_000 {
-        event(bench.queue.barrier(&[]))?;
+    for order in [InOrder, OutOfOrder] {
+        let bench = device.bench()?.another(order)?;
+        let (promised, promise) = bench.context.promise().map_err(text)?;
+        let mut last = event(bench.queue.barrier(&[&*promised]))?;
+        for count in 0..MANY {
+            // Behind everything, and behind the one before it.
+            let after = [&*last];
+            last = event(bench.queue.barrier(if count % 2 == 0 { &[] } else { &after }))?;
+        }
+        let early = last.is_complete().map_err(text)?;
+        promise.keep(Ok(()));
+        last.wait().map_err(text)?;
+        ensure!(!early, "{order:?}: the last came before the promise was kept");
     }
-    let last = event(bench.queue.barrier(&[]))?;
-    ensure!(!last.is_complete().map_err(text)?, "the last came before the promise was kept");
-    promise.keep(Ok(()));
+    Ok(())
+}
+
+fn promises_in_a_row(device: &TestDevice) -> Result<(), String> {
+    let context = device.context()?;
+    let (mut last, first) = context.promise().map_err(text)?;
+    for _ in 0..MANY {
+        let (event, promise) = context.promise().map_err(text)?;
+        last.on_complete(Box::new(|outcome| promise.keep(outcome))).map_err(text)?;
+        last = event;
+    }
+    first.keep(Ok(()));
     last.wait().map_err(text)
 }
 

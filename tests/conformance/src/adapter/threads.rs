@@ -12,7 +12,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("threads share a context, each with its queue", share_a_context),
     everywhere("threads allocate and free at once", allocate_at_once),
     everywhere("threads open the device at once", open_at_once),
-    only_where(&CAN_BE_CUT, "threads cut the device and let go of its parts at once", cut_at_once),
+    only_where(&CAN_BE_CUT, "threads cut the device while others let go of it", cut_at_once),
     where_kernels_run("threads launch one kernel, each with its arguments", share_a_kernel),
 ];
 
@@ -76,14 +76,18 @@ fn open_at_once(device: &TestDevice) -> Result<(), String> {
 
 fn cut_at_once(device: &TestDevice) -> Result<(), String> {
     let count = partition::singles(device)?.len();
-    let run = || {
+    let run = |value| {
         for _ in 0..200 {
+            if value % 2 == 0 {
+                drop(device.context()?);
+                continue;
+            }
             let parts = partition::singles(device)?;
             ensure!(parts.len() == count, "it was cut into another number of parts");
         }
         partition::parts_work(device)
     };
-    scope(|scope| join((0..THREADS).map(|_| scope.spawn(run)).collect()))
+    scope(|scope| join((0..THREADS).map(|value| scope.spawn(move || run(value))).collect()))
 }
 
 fn share_a_kernel(device: &TestDevice) -> Result<(), String> {

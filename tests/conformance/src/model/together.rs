@@ -1,6 +1,7 @@
 //! Contexts of several devices: a whole and its parts.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 
 use crosscut_runtime::{
     Access, Buffer, Bundle, Context, Device, ErrorKind, Extent, Queue, QueueOptions, QueueOrder,
@@ -276,7 +277,10 @@ fn threads(stage: &Stage) -> Outcome {
         };
         let threads: Vec<_> =
             queues.iter().map(|queue| scope.spawn(move || count(queue))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(()))).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
     });
     outcome?;
     queues.iter().try_for_each(Queue::wait)?;
