@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
-use crosscut_adapter_api::Absence;
+use crosscut_adapter_api::{Absence, first_library};
 use libloading::Library;
 
 use crate::abi::*;
@@ -98,35 +98,20 @@ pub(crate) fn api() -> Result<&'static Api, Absence> {
 }
 
 fn load() -> Result<Api, Absence> {
-    let mut refusals = Vec::new();
-    for name in LIBRARY_NAMES {
-        // SAFETY: the initialisers of CUDA's driver have no requirements on the process.
-        let library = match unsafe { Library::new(*name) } {
-            Ok(library) => library,
-            Err(refusal) => {
-                // The system's own words, where it has some.
-                let words = std::error::Error::source(&refusal).map(ToString::to_string);
-                refusals.push(words.unwrap_or_else(|| refusal.to_string()));
-                continue;
-            }
-        };
-        // SAFETY: systems keep CUDA's driver under this name, and both ways on from here keep the
-        // library loaded or drop every pointer into it.
-        return match unsafe { Api::find(&library) } {
-            Ok(api) => {
-                std::mem::forget(library);
-                Ok(api)
-            }
-            Err(missing) => Err(Absence {
-                reason: format!("the CUDA driver {name} has no {missing}"),
-                help: "update NVIDIA's driver".to_owned(),
-            }),
-        };
-    }
-    Err(Absence {
-        reason: format!("no CUDA driver: {}", refusals.join("; ")),
+    // SAFETY: the initialisers of CUDA's driver have no requirements on the process.
+    let open = |name| unsafe { Library::new(name) };
+    let (name, library) = first_library(LIBRARY_NAMES, open).map_err(|refusals| Absence {
+        reason: format!("no CUDA driver: {refusals}"),
         help: "install NVIDIA's driver, if the machine has a device of theirs".to_owned(),
-    })
+    })?;
+    // SAFETY: systems keep CUDA's driver under this name, and both ways on from here keep the library
+    // loaded or have no pointer into it.
+    let api = unsafe { Api::find(&library) }.map_err(|missing| Absence {
+        reason: format!("the CUDA driver {name} has no {missing}"),
+        help: "update NVIDIA's driver".to_owned(),
+    })?;
+    std::mem::forget(library);
+    Ok(api)
 }
 
 fn initialise(api: Api) -> Result<Api, Absence> {
