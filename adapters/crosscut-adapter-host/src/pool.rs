@@ -134,7 +134,8 @@ unsafe fn run_together(
     let team = unsafe { Team::new(entry, launch, range, helpers) };
     for _ in 0..helpers {
         let team = team.clone();
-        pool.spawn(move || team.help());
+        // By the thread's own number, which is the same in the next launch.
+        pool.spawn(move || team.help(rayon_core::current_thread_index().unwrap_or(0)));
     }
     team.lead()
 }

@@ -1,20 +1,23 @@
 //! One launch, worked on by whoever comes in time.
 //!
+//! Every thread has a share of the items: the same one in every launch of as many items, so that it finds there what it
+//! left in its caches. Who is through with his own goes on with what others have not begun.
+//!
 //! The thread that launches leads: it works too, and is done when all items are. Others may join
 //! while there is work. One that wakes up too late finds the team closed and does nothing, and the
 //! leader does not wait for it: on a busy machine waking up can take longer than the work.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 
 use crosscut_adapter_api::{NativeEntry, NativeLaunch, NativePanic};
 
-/// A piece is this part of a thread's fair share of what is left: large at first, for little
-/// overhead, small at the end, so that all finish at about the same time.
-const SHARE: u64 = 4;
-/// No thread's fair share is cut into more pieces than this.
+/// A piece is this part of what is left of a share: large at first, for little overhead, small at the
+/// end, so that all finish at about the same time.
+const PART: u64 = 4;
+/// No share is cut into more pieces than this.
 const MOST_PIECES: u64 = 64;
 /// Pieces begin at multiples of this, so that threads rarely share a cache line of bytes.
 const GRAIN: u64 = 64;
@@ -28,17 +31,24 @@ pub(crate) struct Team {
     entry: NativeEntry,
     /// Lives until [`Team::lead`] returns, which is after the last helper has left.
     launch: *const NativeLaunch<'static>,
-    end: u64,
-    threads: u64,
+    /// One for each thread, the leader's first.
+    shares: Box<[Share]>,
     smallest: u64,
-    /// The first item that nobody has claimed.
-    next: AtomicU64,
     /// How many helpers are at work, and [`CLOSED`].
     helpers: AtomicUsize,
-    /// After a panic nobody begins another piece.
-    stop: AtomicBool,
+    /// The lowest item that has panicked so far, or the end. Nobody begins a piece behind it, and everybody one before
+    /// it: which panic is told is not a matter of who was first.
+    end: AtomicU64,
     lowest: Mutex<Option<NativePanic>>,
     leader: Thread,
+}
+
+/// The items that one thread begins with. Alone on its cache lines: most threads look at no other.
+#[repr(align(128))]
+struct Share {
+    /// The first that nobody has claimed.
+    next: AtomicU64,
+    end: u64,
 }
 
 // SAFETY: whoever launches promises that captures and slots may be used by any number of threads,
@@ -60,16 +70,19 @@ impl Team {
         helpers: usize,
     ) -> Arc<Self> {
         let threads = helpers as u64 + 1;
-        let smallest = (range.end - range.start) / (threads * MOST_PIECES);
+        let items = range.end - range.start;
+        let share = grains(items.div_ceil(threads));
+        let border =
+            |index: u64| range.end.min(range.start.saturating_add(share.saturating_mul(index)));
+        let shares = (0..threads)
+            .map(|index| Share { next: AtomicU64::new(border(index)), end: border(index + 1) });
         Arc::new(Self {
             entry,
             launch: std::ptr::from_ref(launch).cast(),
-            end: range.end,
-            threads,
-            smallest: smallest.max(1),
-            next: AtomicU64::new(range.start),
+            shares: shares.collect(),
+            smallest: (share / MOST_PIECES).max(1),
             helpers: AtomicUsize::new(0),
-            stop: AtomicBool::new(false),
+            end: AtomicU64::new(range.end),
             lowest: Mutex::new(None),
             leader: std::thread::current(),
         })
@@ -77,7 +90,7 @@ impl Team {
 
     /// Works until all items are done, by this thread or by helpers.
     pub(crate) fn lead(&self) -> Result<(), NativePanic> {
-        self.work();
+        self.work(0);
         let mut looks = 0;
         // Acquire: what helpers wrote is there for whoever waited for the launch.
         let mut at_work = self.helpers.fetch_or(CLOSED, Ordering::Acquire) | CLOSED;
@@ -95,55 +108,66 @@ impl Team {
         lowest.take().map_or(Ok(()), Err)
     }
 
-    /// Works as long as there is something to do, if this thread comes in time.
-    pub(crate) fn help(&self) {
+    /// Works as long as there is something to do, if this thread comes in time. `helper`: which one it is, from 0.
+    pub(crate) fn help(&self, helper: usize) {
         let join = |helpers| (helpers & CLOSED == 0).then_some(helpers + 1);
         // Acquire: the launch was made by another thread.
         if self.helpers.fetch_update(Ordering::Acquire, Ordering::Relaxed, join).is_err() {
             return;
         }
-        self.work();
+        self.work(helper + 1);
         // Release: see `lead`.
         if self.helpers.fetch_sub(1, Ordering::Release) == CLOSED + 1 {
             self.leader.unpark();
         }
     }
 
-    fn work(&self) {
-        while !self.stop.load(Ordering::Relaxed)
-            && let Some(piece) = self.claim()
-        {
-            // SAFETY: the leader keeps it until all helpers have left, and this one has not.
-            let launch = unsafe { &*self.launch };
-            // SAFETY: `new` was promised what a launch must promise; items are claimed once, so
-            // ranges do not overlap.
-            if let Err(panic) = unsafe { (self.entry)(launch, piece) } {
-                self.stop.store(true, Ordering::Relaxed);
-                let mut lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);
-                if lowest.as_ref().is_none_or(|known| panic.item < known.item) {
-                    *lowest = Some(panic);
+    /// Works on this share first, then on those behind it.
+    fn work(&self, first: usize) {
+        let (before, from_first) = self.shares.split_at(first.min(self.shares.len()));
+        for share in from_first.iter().chain(before) {
+            while let Some(piece) = self.claim(share) {
+                // SAFETY: the leader keeps it until all helpers have left, and this one has not.
+                let launch = unsafe { &*self.launch };
+                // SAFETY: `new` was promised what a launch must promise; items are claimed once, so
+                // ranges do not overlap.
+                if let Err(panic) = unsafe { (self.entry)(launch, piece) } {
+                    self.note(panic);
                 }
             }
         }
     }
 
-    /// The next piece of work.
-    fn claim(&self) -> Option<Range<u64>> {
-        let mut start = self.next.load(Ordering::Relaxed);
-        while start < self.end {
-            let left = self.end - start;
-            let piece = (left / (self.threads * SHARE)).max(self.smallest);
-            let piece = if piece > GRAIN { piece.next_multiple_of(GRAIN) } else { piece };
-            let end = start + piece.min(left);
+    #[cold]
+    fn note(&self, panic: NativePanic) {
+        // Relaxed: what is begun in vain meanwhile does no harm.
+        self.end.fetch_min(panic.item, Ordering::Relaxed);
+        let mut lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);
+        if lowest.as_ref().is_none_or(|known| panic.item < known.item) {
+            *lowest = Some(panic);
+        }
+    }
+
+    /// The next piece of a share.
+    fn claim(&self, share: &Share) -> Option<Range<u64>> {
+        let mut start = share.next.load(Ordering::Relaxed);
+        while start < share.end && start < self.end.load(Ordering::Relaxed) {
+            let left = share.end - start;
+            let end = start + grains((left / PART).max(self.smallest)).min(left);
             // Relaxed: it hands out numbers; nothing else hangs on it.
             let claim = |next: &AtomicU64| {
                 next.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed)
             };
-            match claim(&self.next) {
+            match claim(&share.next) {
                 Ok(_) => return Some(start..end),
                 Err(now) => start = now,
             }
         }
         None
     }
+}
+
+/// So many items, or some more if they are many: see [`GRAIN`].
+fn grains(items: u64) -> u64 {
+    if items > GRAIN { items.next_multiple_of(GRAIN) } else { items }
 }

@@ -62,7 +62,7 @@ fn every_item_runs_once_in_small_and_large_launches() {
 fn the_lowest_item_that_panicked_is_told() {
     let (counts, outcome) = launch([1 << 20, 1, 1], 1, true);
     let panic = outcome.unwrap_err();
-    assert_eq!(panic.item, 999, "pieces are begun in order, and what is begun is finished");
+    assert_eq!(panic.item, 999, "whatever others have met, everything before it is run");
     assert!(counts[..999].iter().all(|&count| count == 1));
 }
 
