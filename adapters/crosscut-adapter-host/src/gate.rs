@@ -3,7 +3,7 @@
 //! Commands run when they are submitted, so a barrier is complete from the start, unless it waits for
 //! a promise. Then whoever submits the next command waits.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{DriverError, Event};
@@ -58,17 +58,43 @@ impl Gate {
         *barrier = Some(Arc::clone(&joined));
         drop(barrier);
         self.used.store(true, Ordering::Release);
-        let left = Arc::new(AtomicUsize::new(waited.len()));
+        // The first failure is the outcome, once all have ended: what the barrier before waits for may still run.
+        let rest = Arc::new(Mutex::new((waited.len(), Ok(()))));
         for (later, counts) in waited {
-            let (joined, left) = (Arc::clone(&joined), Arc::clone(&left));
+            let (joined, rest) = (Arc::clone(&joined), Arc::clone(&rest));
             later.latch.on_set(Box::new(move |outcome| {
-                let outcome = if counts { outcome } else { Ok(()) };
-                // The first failure is the outcome, whatever the rest does.
-                if outcome.is_err() || left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                let mut rest = rest.lock().unwrap_or_else(PoisonError::into_inner);
+                rest.0 -= 1;
+                if counts && rest.1.is_ok() {
+                    rest.1 = outcome;
+                }
+                let ended = (rest.0 == 0).then(|| rest.1.clone());
+                drop(rest);
+                if let Some(outcome) = ended {
                     joined.end(outcome);
                 }
             }));
         }
         Some(joined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crosscut_adapter_api::promise_dropped;
+
+    use super::*;
+
+    #[test]
+    fn a_barrier_behind_a_failure_still_waits_for_the_barrier_before() {
+        let gate = Gate::default();
+        let (slow, lost) = (Later::new(None), Later::new(None));
+        gate.close(&[&LaterEvent(Arc::clone(&slow))], None);
+        lost.end(Err(promise_dropped()));
+        let barrier = gate.close(&[&LaterEvent(lost)], None).expect("something to wait for");
+        assert_eq!(barrier.latch.get(), None);
+        slow.end(Ok(()));
+        assert_eq!(barrier.latch.get(), Some(Err(promise_dropped())));
+        assert_eq!((gate.pass(), gate.pass()), (Err(promise_dropped()), Ok(())));
     }
 }
