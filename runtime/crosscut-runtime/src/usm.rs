@@ -87,9 +87,12 @@ impl Context {
     pub fn usm_pointer<T>(&self, pointer: *const T) -> Option<UsmPointer> {
         let address = pointer.addr();
         let map = self.space().usm.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (start, (allocation, kind)) = map.range(..=address).next_back()?;
-        let size = allocation.upgrade()?.memory().size().get();
-        (address - start < size).then_some(UsmPointer { kind: *kind, start: *start, size })
+        let (&start, (allocation, kind)) = map.range(..=address).next_back()?;
+        let (allocation, kind) = (allocation.upgrade()?, *kind);
+        // First: where its owner has dropped it meanwhile it goes here, and waits for commands.
+        drop(map);
+        let size = allocation.memory().size().get();
+        (address - start < size).then_some(UsmPointer { kind, start, size })
     }
 }
 
