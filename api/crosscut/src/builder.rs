@@ -95,6 +95,6 @@ impl QueueBuilder {
             (None, Some(device)) => device.clone(),
             (None, None) => crate::device::runtime().default_device()?,
         };
-        Queue::with_options(device.default_context()?, self.options)
+        Queue::with_options(&device.default_context()?, self.options)
     }
 }

@@ -117,7 +117,7 @@ impl fmt::Debug for Program {
 /// let module = std::fs::read("src/program/multiply_add.spv").expect("the file is there");
 /// for device in crosscut::devices()? {
 ///     if device.info().code_forms.contains(&CodeForm::Spirv64) {
-///         let context = device.default_context()?;
+///         let context = &device.default_context()?;
 ///         Program::spirv(context, &module).with(0, 3u32).build()?;
 ///         let error = Program::spirv(context, &module).with(9, 3u32).build().expect_err("no such one");
 ///         assert!(error.message().contains("no specialization constant 9"));
@@ -158,7 +158,7 @@ impl ProgramBuilder<'_> {
 /// let module = std::fs::read("src/program/multiply_add.spv").expect("the file is there");
 /// for device in crosscut::devices()? {
 ///     if device.info().code_forms.contains(&CodeForm::Spirv64) {
-///         let program = Program::from_spirv(device.default_context()?, &module)?;
+///         let program = Program::from_spirv(&device.default_context()?, &module)?;
 ///         let kernel = program.kernel("multiply_add")?;
 ///         assert_eq!((kernel.name(), kernel.arguments()), ("multiply_add", 2));
 ///     }

@@ -55,7 +55,7 @@ impl Queue {
     /// # Errors
     /// The driver's refusal.
     pub fn on(device: &Device) -> Result<Self> {
-        Self::in_context(device.default_context()?)
+        Self::in_context(&device.default_context()?)
     }
 
     /// Begins a queue with options: out of order, with profiling, on a device of your choice.

@@ -363,23 +363,24 @@ impl Device {
     /// use crosscut::prelude::*;
     ///
     /// let device = crosscut::default_device()?;
-    /// assert_eq!(Queue::on(&device)?.context(), device.default_context()?);
+    /// assert_eq!(*Queue::on(&device)?.context(), device.default_context()?);
     /// # Ok::<(), crosscut::Error>(())
     /// ```
     ///
     /// # Errors
     /// The driver's refusal to open the device.
-    pub fn default_context(&self) -> Result<&Context, Error> {
-        if let Some(context) = self.0.context.get() {
+    pub fn default_context(&self) -> Result<Context, Error> {
+        // Not kept here, as it has this: see `as_known_to`.
+        if let Some(context) = Context::upgrade(&self.0.known_to) {
             return Ok(context);
         }
+        if let Some(context) = self.0.context.get() {
+            return Ok(context.clone());
+        }
         // The statics of the program are the globals of one device, the whole host.
-        let context = match Context::upgrade(&self.0.known_to) {
-            Some(context) => context,
-            None => Context::create_default(self, self.0.whole.is_none())?,
-        };
+        let context = Context::create_default(self, self.0.whole.is_none())?;
         // If another thread was faster, this one is closed again.
-        Ok(self.0.context.get_or_init(|| context))
+        Ok(self.0.context.get_or_init(|| context).clone())
     }
 
     /// A context of its own, with its own memory and device globals.

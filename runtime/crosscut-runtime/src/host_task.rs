@@ -315,7 +315,7 @@ mod tests {
         let mock = Mock::new();
         let runtime = Runtime::with_selector(vec![Arc::new(mock.clone())], "");
         let device = runtime.devices().unwrap().remove(0);
-        let queue = Arc::new(Queue::new(device.default_context().unwrap()).unwrap());
+        let queue = Arc::new(Queue::new(&device.default_context().unwrap()).unwrap());
         mock.hold();
         let gone = Arc::new(AtomicBool::new(false));
         let captured = (Dropped(Arc::clone(&gone)), Arc::clone(&queue));

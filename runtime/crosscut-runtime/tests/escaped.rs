@@ -49,7 +49,7 @@ fn out_of_order(mock: &Mock) -> Queue {
     use crosscut_runtime::{QueueOptions, QueueOrder};
     let device = device(mock);
     let options = QueueOptions { order: QueueOrder::OutOfOrder, ..QueueOptions::default() };
-    Queue::with_options(device.default_context().unwrap(), options).unwrap()
+    Queue::with_options(&device.default_context().unwrap(), options).unwrap()
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn times_are_told_where_they_are_taken() {
     let mock = Mock::new();
     mock.define_kernel("timed", |_| ());
     let device = device(&mock);
-    let context = device.default_context().unwrap();
+    let context = &device.default_context().unwrap();
     let options = crosscut_runtime::QueueOptions { profiling: true, ..Default::default() };
     let (timed, plain) = (Queue::with_options(context, options).unwrap(), queue(&device));
     let first = launch(&timed, || 705, 1, &[]).unwrap();

@@ -17,7 +17,7 @@ const ROUNDS: u64 = 10_000;
 fn out_of_order(mock: &Mock) -> Queue {
     let order = QueueOrder::OutOfOrder;
     let options = QueueOptions { order, ..QueueOptions::default() };
-    Queue::with_options(device(mock).default_context().unwrap(), options).unwrap()
+    Queue::with_options(&device(mock).default_context().unwrap(), options).unwrap()
 }
 
 fn change(launch: &Launch<'_>) {

@@ -154,7 +154,7 @@ fn copies_by_name_keep_their_order_on_a_queue_without_one() {
     mock.define_variable(&name(805), 1u64.to_ne_bytes());
     let global = register_scoped(805, 1, DEFAULT | IMAGE_SCOPE);
     let device = device(&mock);
-    let context = device.default_context().unwrap();
+    let context = &device.default_context().unwrap();
     let options = QueueOptions { order: QueueOrder::OutOfOrder, ..QueueOptions::default() };
     let queue = Queue::with_options(context, options).unwrap();
     for value in 0..100 {

@@ -125,7 +125,7 @@ fn a_copy_comes_after_its_events_and_after_barriers_out_of_order() {
     mock.define_kernel("first", |_| ());
     let device = device(&mock);
     let options = QueueOptions { order: QueueOrder::OutOfOrder, ..QueueOptions::default() };
-    let context = device.default_context().unwrap();
+    let context = &device.default_context().unwrap();
     let loose = Queue::with_options(context, options).unwrap();
     let other = queue(&device);
     set(&loose, global, 2, &[]);

@@ -59,7 +59,7 @@ fn a_part_that_was_used_goes_with_its_last_user_and_its_memory_with_it() {
     let (device, mock) = mock_device();
     let global = global();
     let part = device.partition_equally(1).unwrap().remove(0);
-    let queue = Queue::new(part.default_context().unwrap()).unwrap();
+    let queue = Queue::new(&part.default_context().unwrap()).unwrap();
     queue.reset_global(global, &[]).unwrap().wait().unwrap();
     // Its queue knows the same device, in the same context.
     assert_eq!(queue.context().device(), &part);
@@ -67,11 +67,27 @@ fn a_part_that_was_used_goes_with_its_last_user_and_its_memory_with_it() {
     drop(queue);
     // As long as somebody has the part, its context stays, and what is in it.
     assert_eq!(mock.live_allocations(), 1);
-    let context = part.default_context().unwrap().clone();
+    let context = part.default_context().unwrap();
     drop(part);
     assert_eq!(mock.live_allocations(), 1);
     drop(context);
     assert_eq!(mock.live_allocations(), 0);
+}
+
+#[test]
+fn a_part_goes_also_if_its_queues_own_device_was_asked_for_the_context() {
+    let (device, mock) = mock_device();
+    let part = device.partition_equally(1).unwrap().remove(0);
+    let context = part.default_context().unwrap();
+    let queue = Queue::new(&context).unwrap();
+    queue.reset_global(global(), &[]).unwrap().wait().unwrap();
+    let known = queue.context().device().clone();
+    assert_eq!(known.default_context().unwrap(), context);
+    drop((part, context, queue));
+    assert_eq!(mock.live_allocations(), 0);
+    // What is left of it opens the part anew.
+    let again = known.default_context().unwrap();
+    assert_eq!(known.default_context().unwrap(), again);
 }
 
 #[test]

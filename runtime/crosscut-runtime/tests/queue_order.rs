@@ -25,7 +25,7 @@ fn mix(launch: &Launch<'_>) {
 /// The mock's queues, some in order and some not, of one context.
 fn queues(mock: &Mock, count: usize) -> Vec<Queue> {
     let device = device(mock);
-    let context = device.default_context().unwrap();
+    let context = &device.default_context().unwrap();
     let made = |index| match index % 3 {
         0 => Queue::new(context).unwrap(),
         _ => Queue::with_options(context, out_of_order()).unwrap(),
@@ -78,7 +78,7 @@ fn without_memory_in_common_the_mock_does_run_commands_in_another_order() {
     let seen = std::sync::Arc::clone(&order);
     mock.define_kernel("log", move |launch| seen.lock().unwrap().push(word(launch, 0, 0)));
     let device = device(&mock);
-    let queue = Queue::with_options(device.default_context().unwrap(), out_of_order()).unwrap();
+    let queue = Queue::with_options(&device.default_context().unwrap(), out_of_order()).unwrap();
     let buffers: Vec<Buffer> = (0..20).map(|i| upload(&queue, &[i])).collect();
     mock.hold();
     for buffer in &buffers {
@@ -98,7 +98,8 @@ fn events_and_barriers_order_what_shares_no_memory() {
         let seen = std::sync::Arc::clone(&order);
         mock.define_kernel("step", move |launch| seen.lock().unwrap().push(word(launch, 0, 0)));
         let device = device(&mock);
-        let queue = Queue::with_options(device.default_context().unwrap(), out_of_order()).unwrap();
+        let queue =
+            Queue::with_options(&device.default_context().unwrap(), out_of_order()).unwrap();
         let buffers: Vec<Buffer> = (0..6).map(|i| upload(&queue, &[i])).collect();
         let run = |index: usize, after: &[Event]| {
             launch_after(&queue, || 603, 1, &[bind(&buffers[index], Access::Read)], after).unwrap()
@@ -126,7 +127,7 @@ fn thousands_of_reads_out_of_order_are_not_all_remembered() {
     let mock = Mock::new();
     mock.define_kernel("look", |_| ());
     let device = device(&mock);
-    let queue = Queue::with_options(device.default_context().unwrap(), out_of_order()).unwrap();
+    let queue = Queue::with_options(&device.default_context().unwrap(), out_of_order()).unwrap();
     let x = upload(&queue, &[0]);
     for _ in 0..3000 {
         launch(&queue, || 604, 1, &[bind(&x, Access::Read)]).unwrap();

@@ -160,7 +160,7 @@ fn a_bundle_builds_ahead_and_its_launches_build_nothing() {
     register(241, |image| image.kernels[0].display_name = "test::other".into());
     let mock = mock();
     let device = device(&mock);
-    let context = device.default_context().unwrap();
+    let context = &device.default_context().unwrap();
     let accept = |name: &str| name == "test::bundled";
     let one = Bundle::build(context, with(constant, 1), &accept).unwrap();
     let two = Bundle::build(context, with(constant, 2), &accept).unwrap();
@@ -190,7 +190,7 @@ fn a_bundle_of_no_kernel_is_refused_with_the_names_there_are() {
     register(250, |_| ());
     let device = device(&mock());
     let nothing =
-        Bundle::build(device.default_context().unwrap(), Specialization::new(), &|_| false);
+        Bundle::build(&device.default_context().unwrap(), Specialization::new(), &|_| false);
     let error = nothing.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.help().is_some_and(|help| help.contains("test::")), "{error}");

@@ -211,7 +211,7 @@ pub(crate) fn device(mock: &Mock) -> Device {
 }
 
 pub(crate) fn queue(device: &Device) -> Queue {
-    Queue::new(device.default_context().unwrap()).unwrap()
+    Queue::new(&device.default_context().unwrap()).unwrap()
 }
 
 /// A buffer of these words.

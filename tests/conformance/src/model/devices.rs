@@ -89,11 +89,11 @@ fn scored(stage: &Stage) -> Outcome {
 
 fn default_context(stage: &Stage) -> Outcome {
     let device = &stage.device;
-    let (one, other) = (device.default_context()?, device.clone().default_context()?.clone());
-    ensure!(*one == other, "there are two");
-    ensure!(*one != stage.context, "it is one that somebody made");
-    let queue = Queue::new(one)?;
-    let buffer = crosscut_runtime::Buffer::allocate(one, 10, 1)?;
+    let (one, other) = (device.default_context()?, device.clone().default_context()?);
+    ensure!(one == other, "there are two");
+    ensure!(one != stage.context, "it is one that somebody made");
+    let queue = Queue::new(&one)?;
+    let buffer = crosscut_runtime::Buffer::allocate(&one, 10, 1)?;
     put(&queue, &buffer, &[1; 10])?;
     ensure!(get(&queue, &buffer)? == [1; 10], "it does not work");
     Ok(())
@@ -158,7 +158,7 @@ fn part_of_whole(stage: &Stage) -> Outcome {
 fn part_contexts(stage: &Stage) -> Outcome {
     let buffer = stage.holding(&[5; 10])?;
     for part in stage.device.partition_equally(1)? {
-        let context = part.default_context()?;
+        let context = &part.default_context()?;
         let queue = Queue::new(context)?;
         refused(get(&queue, &buffer), ErrorKind::Invalid)?;
         let own = crosscut_runtime::Buffer::allocate(context, 10, 1)?;
