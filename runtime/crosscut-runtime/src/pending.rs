@@ -179,18 +179,32 @@ impl Pending {
         }
         let _ = queue.wait();
         list.sweep();
+        let mut has_failed = false;
         for command in list.commands.drain(..) {
-            if !command.has_events()
-                && let Ok(true) = command.is_complete()
-                && let Some(mut error) = command.untold()
-            {
-                use std::io::Write as _;
-                if error.kind() == ErrorKind::Panic {
-                    error = error.with_help(WAIT);
+            if command.has_events() {
+                continue;
+            }
+            match command.is_complete() {
+                Ok(true) => command.untold().into_iter().for_each(print),
+                Ok(false) => {}
+                // Where the process is ending, nobody can tell.
+                Err(_) if has_failed || adapter::exit::driver().is_none() => {}
+                // Once: a command that fails takes those behind it with it.
+                Err(error) => {
+                    has_failed = true;
+                    print(error);
                 }
-                // Without a standard error nobody is left to be told.
-                let _ = writeln!(std::io::stderr(), "crosscut: {error}");
             }
         }
     }
+}
+
+/// Tells of what nobody can ask about any more.
+fn print(mut error: Error) {
+    use std::io::Write as _;
+    if error.kind() == ErrorKind::Panic {
+        error = error.with_help(WAIT);
+    }
+    // Without a standard error nobody is left to be told.
+    let _ = writeln!(std::io::stderr(), "crosscut: {error}");
 }

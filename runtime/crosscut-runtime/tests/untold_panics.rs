@@ -1,4 +1,4 @@
-//! Panics that nobody asks about, as a user sees them: on standard error, when the queue goes.
+//! Panics and failures that nobody asks about, as a user sees them: on standard error, when the queue goes.
 
 mod program;
 
@@ -26,6 +26,14 @@ fn child() {
     });
     let device = device(&mock);
     let one = queue(&device);
+    if case == "failed" {
+        // Else its first use would wait for what is held.
+        read_global(&one, global).unwrap();
+        mock.hold();
+        launch(&one, || 801, 10, &[]).unwrap();
+        launch(&one, || 801, 10, &[]).unwrap();
+        return mock.lose_device();
+    }
     let event = launch(&one, || 801, 10, &[]).unwrap();
     match &*case {
         "dropped" => {
@@ -60,6 +68,15 @@ fn the_panic_of_a_kernel_that_wrote_a_global_is_printed_when_its_queue_goes() {
         "crosscut: kernel `test::hits` panicked at src/main.rs:3:7 in item 5: \
          the len is 8 but the index is 9\n\
          \x20 help: wait for the launch's event, or for its queue, to get this as an error\n"
+    );
+}
+
+#[test]
+fn the_first_command_that_failed_is_printed_when_its_queue_goes() {
+    assert_eq!(
+        printed("failed"),
+        "crosscut: a command failed: mockRun returned -1\nthe device was lost\n\
+         \x20 help: make a new queue, or choose another device\n"
     );
 }
 
