@@ -53,8 +53,9 @@ impl ClQueue {
             let _ = self.barriers.scratch.set(ClMemory::object(self.context(), ONE).ok()?);
         }
         let scratch = self.barriers.scratch.get()?;
-        // SAFETY: the one byte of a memory object, which the driver keeps for its commands also after it is released;
-        // nobody reads it.
+        // SAFETY: the one byte of a memory object, which nobody reads. It goes with the queue, and the runtime lets go of
+        // a queue once its commands have completed. Whoever drops one earlier relies on what `lib.rs` says of released
+        // objects.
         let work = unsafe { self.fill(scratch, 0, &[0], ONE, &[barrier]) }.ok()?;
         self.plain_barrier(&[&*work]).ok()
     }

@@ -16,6 +16,8 @@
 //!   then it has a device address. Elsewhere it is a memory object, which has none; offsets of
 //!   arguments are then multiples of [`Context::argument_alignment`].
 //! - Devices that are opened together share one `cl_context`. Their programs are built for each alone.
+//! - Released objects stay for as long as commands use them. For commands behind a user event that has not been set the
+//!   standard does not promise it (`clSetUserEventStatus`); all drivers known to us count references all the same.
 //! - OpenCL lets threads share every object but `cl_kernel`, so setting arguments and enqueueing
 //!   are one step under a lock of the kernel.
 //! - OpenCL's dimension 0 is the fastest, Crosscut's the slowest: a launch reverses them, and device

@@ -73,7 +73,7 @@ impl ClMemory {
         Ok(Self::at(context, size, place))
     }
 
-    /// A memory object whatever the device has: the driver keeps it for as long as a command uses it.
+    /// A memory object whatever the device has. Drivers keep it for as long as a command uses it: see `lib.rs`.
     pub(crate) fn object(
         context: &Arc<ContextHandle>,
         size: NonZeroUsize,

@@ -166,7 +166,8 @@ impl Launch<'_> {
         value: &mut T::Host,
     ) -> Result<()> {
         self.queue().outside_kernels()?;
-        // SAFETY: a value of the host's type, as large, of which any bytes are valid.
+        // SAFETY: a value of the host's type, as large, of which any bytes are valid. It is the caller's: what to do where
+        // the copy may go on, its error says.
         unsafe { self.read_whole(handle(global), std::ptr::from_mut(value).cast()) }
     }
 
@@ -259,7 +260,8 @@ impl Launch<'_> {
             target::Place::Host(target) => {
                 let (from, size) = bytes_of::<T>(&global, offset, target.len())?;
                 let target = target.as_mut_ptr().cast();
-                // SAFETY: the slice has as many bytes, and any are valid for its type.
+                // SAFETY: the slice has as many bytes, and any are valid for its type. It is the caller's: what to do
+                // where the copy may go on, its error says.
                 unsafe { queue.copy_from_global(global, from, target, size, after) }?;
                 Ok(Event::default())
             }
@@ -306,7 +308,7 @@ impl Launch<'_> {
     ) -> Result<()> {
         self.queue().outside_kernels()?;
         let (to, size) = (target.as_mut_ptr(), target.len());
-        // SAFETY: the slice has as many bytes.
+        // SAFETY: the slice has as many bytes. It is the caller's: what to do where the copy may go on, its error says.
         unsafe {
             self.queue().runtime().copy_from_global(
                 self.global(handle(global)),

@@ -52,7 +52,8 @@ impl Queue {
         source: *const u8,
         after: &[Event],
     ) -> Result<(), Error> {
-        // SAFETY: passed on, and the wait below comes before the caller gets its memory back.
+        // SAFETY: passed on, and the wait below comes before the caller gets its memory back; its error says where that
+        // was in vain.
         match unsafe { self.begin_write(target, source, after) }? {
             Some(command) => self.wait_for_copy(&command).map_err(to_device),
             None => Ok(()),
@@ -116,7 +117,8 @@ impl Queue {
         after: &[Event],
     ) -> Result<(), Error> {
         let writers = source.bytes().map(|bytes| bytes.allocation.uses().writers());
-        // SAFETY: passed on, and the wait below comes before the caller gets its memory back.
+        // SAFETY: passed on, and the wait below comes before the caller gets its memory back; its error says where that
+        // was in vain.
         if let Some(command) = unsafe { self.begin_read(source, target, atomic_width, after) }? {
             self.wait_for_copy(&command).map_err(to_host)?;
         }

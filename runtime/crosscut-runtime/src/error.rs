@@ -87,6 +87,10 @@ impl Error {
     /// Notes whether a copy may go on that this tells of, beside what was known before.
     pub(crate) fn with_may_run(mut self, may_run: bool) -> Self {
         self.0.may_run |= may_run;
+        if may_run {
+            let help = "end the process if memory of your own was lent to this call: the driver may still use it";
+            self = self.with_help(help);
+        }
         self
     }
 
