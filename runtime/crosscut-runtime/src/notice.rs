@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::command::Command;
 use crate::sync::{Mutex, MutexGuard};
-use crate::worker;
+use crate::worker::{self, Job};
 
 /// The wakers of one command. The driver is asked to call back once, when the first one comes.
 #[derive(Default)]
@@ -32,13 +32,23 @@ impl Wakers {
         let waiting = std::mem::take(&mut state.waiting);
         // Not under the lock: whoever is woken may poll at once.
         drop(state);
-        for waker in waiting {
-            // A waker is anybody's code, and this may be the driver's thread: one that panics must
-            // neither unwind there nor keep the others from being woken. The panic was told.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                std::mem::forget(payload);
-            }
+        if waiting.is_empty() {
+            return;
         }
+        // A waker is anybody's code: it may wait, or drop what waits, and this may be a call of the driver's, in which
+        // that is forbidden. Only threads of its own can be scheduled by whoever tests schedules.
+        let wake = Box::new(move || waiting.into_iter().for_each(wake));
+        let refused = if cfg!(feature = "shuttle") { Err(wake as Job) } else { worker::run(wake) };
+        if let Err(wake) = refused {
+            wake();
+        }
+    }
+}
+
+/// One that panics must neither unwind through the driver nor keep the others from being woken. The panic was told.
+fn wake(waker: Waker) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+        std::mem::forget(payload);
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use crosscut_runtime::{ErrorKind, Event, EventState};
+use crosscut_runtime::{ErrorKind, Event, EventState, Queue};
 
 use super::program::{Run, STORE};
 use super::stage::{fill, refused};
@@ -34,6 +34,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("everybody who polled an event is woken", wakes_all),
     everywhere("an event of several is ready as a future when all are", ready_all),
     everywhere("a waker that panics keeps nobody from being woken, then or later", panicking_waker),
+    everywhere("a waker may wait for the queue and let go of it", waiting_waker),
 ];
 
 fn of_nothing(_: &Stage) -> Outcome {
@@ -275,6 +276,35 @@ fn panicking_waker(stage: &Stage) -> Outcome {
         is_ready(&mut event, &woken)?;
     }
     Ok(())
+}
+
+struct Waits {
+    queue: Mutex<Option<Queue>>,
+    event: Event,
+    woken: Woken,
+}
+
+impl Wake for Waits {
+    fn wake(self: Arc<Self>) {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waited = queue.as_ref().map(Queue::wait);
+        drop(queue);
+        if matches!(waited, Some(Ok(()))) && self.event.wait().is_ok() {
+            self.woken.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+fn waiting_waker(stage: &Stage) -> Outcome {
+    let queue = Queue::new(&stage.context)?;
+    let (mut event, sender) = held(&queue)?;
+    let waits =
+        Waits { queue: Mutex::new(Some(queue)), event: event.clone(), woken: Woken::default() };
+    let (waits, polled) = (Arc::new(waits), Pin::new(&mut event));
+    let polled = polled.poll(&mut Context::from_waker(&Waker::from(Arc::clone(&waits))));
+    ensure!(polled.is_pending(), "it is ready before its end");
+    drop(sender);
+    waits.woken.soon()
 }
 
 fn ready_all(stage: &Stage) -> Outcome {
