@@ -35,6 +35,10 @@ pub(crate) struct Command {
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
     is_task: bool,
+    /// Whether it was told to wait for others: if one of them fails it may fail at once, while the rest still runs.
+    pub(crate) waits: bool,
+    /// Whether somebody has been told that it failed.
+    told: AtomicBool,
     pub(crate) notice: Notice,
     /// Whether it has completed and its event has been told: then no driver need be asked again.
     settled: AtomicBool,
@@ -61,25 +65,35 @@ impl Command {
         event: Box<dyn adapter::Event>,
         outcome: Outcome,
     ) -> Arc<Self> {
-        Arc::new(Self::with(origin, event, outcome, false))
+        Arc::new(Self::with(origin, event, outcome))
+    }
+
+    /// One that was told to wait for others.
+    pub(crate) fn behind_others(
+        origin: Origin,
+        event: Box<dyn adapter::Event>,
+        outcome: Outcome,
+    ) -> Arc<Self> {
+        let mut command = Self::with(origin, event, outcome);
+        command.waits = true;
+        Arc::new(command)
     }
 
     /// A host task, which may [fail](Self::fail) until its event completes.
     pub(crate) fn task(origin: Origin, event: Box<dyn adapter::Event>) -> Arc<Self> {
-        Arc::new(Self::with(origin, event, Outcome::Settled, true))
+        let mut command = Self::with(origin, event, Outcome::Settled);
+        command.is_task = true;
+        Arc::new(command)
     }
 
-    fn with(
-        origin: Origin,
-        event: Box<dyn adapter::Event>,
-        outcome: Outcome,
-        is_task: bool,
-    ) -> Self {
+    fn with(origin: Origin, event: Box<dyn adapter::Event>, outcome: Outcome) -> Self {
         Self {
             origin,
             event,
             outcome: Mutex::new(outcome),
-            is_task,
+            is_task: false,
+            waits: false,
+            told: AtomicBool::new(false),
             notice: Notice::default(),
             settled: AtomicBool::new(false),
             events: AtomicUsize::new(0),
@@ -117,7 +131,17 @@ impl Command {
     /// For the user, who may be inside a host task; the runtime's own waits ask the event.
     fn complete(&self) -> Result<(), Error> {
         host_task::may_wait_for(self)?;
-        self.event.wait().map_err(failed)
+        self.event.wait().map_err(failed).inspect_err(|_| self.note_told())
+    }
+
+    /// Somebody has been told that it failed: whoever uses its memory from now on knows.
+    pub(crate) fn note_told(&self) {
+        self.told.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody has been told that it failed.
+    pub(crate) fn is_told(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
     }
 
     fn outcome(&self) -> MutexGuard<'_, Outcome> {
@@ -259,152 +283,9 @@ impl Drop for Command {
     }
 }
 
-/// What a command does with memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reads it, beside others.
-    Read,
-    /// Writes it, alone.
-    Write,
-}
-
 /// Adds a command to a list that has every command once.
 pub(crate) fn add(list: &mut Vec<Arc<Command>>, command: &Arc<Command>) {
     if !list.iter().any(|known| Arc::ptr_eq(known, command)) {
         list.push(Arc::clone(command));
-    }
-}
-
-/// The commands that still matter to whoever uses some memory next.
-#[derive(Default)]
-pub(crate) struct Uses {
-    write: Option<Arc<Command>>,
-    /// Before that write, which did not replace all that they wrote: kernels and host tasks whose panic,
-    /// if they panicked, nobody has been told of.
-    earlier: Vec<Arc<Command>>,
-    /// Since that write; of each queue that runs in order only the last.
-    reads: Vec<Arc<Command>>,
-    /// At how many reads those that have completed are looked for.
-    sweep_at: usize,
-    /// At how many earlier writes those that have nothing to tell are looked for.
-    sweep_earlier_at: usize,
-}
-
-/// Those who wrote what is in some memory.
-pub(crate) struct Writers {
-    earlier: Vec<Arc<Command>>,
-    last: Option<Arc<Command>>,
-}
-
-impl Writers {
-    /// For whoever reads what they wrote: blocks until they have completed, and tells of a panic.
-    pub(crate) fn tell(&self) -> Result<(), Error> {
-        self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())
-    }
-}
-
-/// So many reads may gather before the finished ones are looked for.
-const FIRST_SWEEP: usize = 32;
-
-impl Uses {
-    /// Adds to `after` what a new command from `origin` with this access must wait for.
-    pub(crate) fn collect(&self, access: Access, origin: Origin, after: &mut Vec<Arc<Command>>) {
-        let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
-        for command in self.write.iter().chain(reads) {
-            if !origin.follows(command.origin) {
-                add(after, command);
-            }
-        }
-    }
-
-    /// Notes a new command, submitted after everything that [`collect`](Self::collect) gave.
-    pub(crate) fn note(&mut self, access: Access, command: &Arc<Command>) {
-        match access {
-            Access::Write => {
-                self.reads.clear();
-                if let Some(before) = self.write.replace(Arc::clone(command)) {
-                    self.keep(before);
-                }
-            }
-            Access::Read => {
-                let mut reads = self.reads.iter_mut();
-                match reads.find(|read| command.origin.follows(read.origin)) {
-                    Some(read) => *read = Arc::clone(command),
-                    None => {
-                        if self.reads.len() >= FIRST_SWEEP.max(self.sweep_at) {
-                            self.sweep();
-                        }
-                        self.reads.push(Arc::clone(command));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Forgets the reads that have completed. One that failed stays: see [`wait`](Self::wait).
-    fn sweep(&mut self) {
-        self.reads.retain(|read| !matches!(read.is_complete(), Ok(true)));
-        // Looking costs little per command, however many stay.
-        self.sweep_at = 2 * self.reads.len();
-    }
-
-    /// Blocks until no command uses the memory any more. False if one failed: then those that it was
-    /// to wait for may still run.
-    #[must_use]
-    pub(crate) fn wait(&self) -> bool {
-        self.write.iter().chain(&self.reads).all(|command| command.event.wait().is_ok())
-    }
-
-    /// Refuses where waiting for one of them inside a host task would wait for that task.
-    ///
-    /// # Errors
-    /// This is such a place.
-    pub(crate) fn may_wait(&self) -> Result<(), Error> {
-        let mut all = self.write.iter().chain(&self.reads);
-        all.try_for_each(|command| host_task::may_wait_for(command))
-    }
-
-    /// A command that is in the way of this access: it may not have completed.
-    pub(crate) fn unfinished(&self, access: Access) -> Option<Arc<Command>> {
-        let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
-        let runs = |command: &&Arc<Command>| !matches!(command.is_complete(), Ok(true));
-        self.write.iter().chain(reads).find(runs).cloned()
-    }
-
-    /// Keeps a write for those who read what others have not replaced. Nobody waits for it by that.
-    pub(crate) fn keep(&mut self, write: Arc<Command>) {
-        if !write.may_tell() {
-            return;
-        }
-        if self.earlier.len() >= FIRST_SWEEP.max(self.sweep_earlier_at) {
-            // Queues look at their commands now and then: nobody need ask the driver here.
-            self.earlier.retain(|write| write.may_tell());
-            self.sweep_earlier_at = 2 * self.earlier.len();
-        }
-        self.earlier.push(write);
-    }
-
-    /// The last write has replaced everything, if it is this one.
-    pub(crate) fn replaced_by(&mut self, command: &Arc<Command>) {
-        if self.write.as_ref().is_some_and(|write| Arc::ptr_eq(write, command)) {
-            self.earlier.clear();
-        }
-    }
-
-    /// Somebody has written without a command, when all commands had completed: nobody waits for them
-    /// any more. Unless everything was replaced, writers are still asked what they have to tell. What is
-    /// given back has been forgotten.
-    pub(crate) fn written_over(&mut self, everything: bool) -> Self {
-        let mut before = std::mem::take(self);
-        if !everything {
-            self.earlier = std::mem::take(&mut before.earlier);
-            before.write.take().into_iter().for_each(|write| self.keep(write));
-        }
-        before
-    }
-
-    /// Those who wrote what is there.
-    pub(crate) fn writers(&self) -> Writers {
-        Writers { earlier: self.earlier.clone(), last: self.write.clone() }
     }
 }

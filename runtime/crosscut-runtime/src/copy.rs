@@ -7,13 +7,14 @@ use crosscut_adapter_api::{DriverError, Location};
 use crate::Error;
 use crate::block::Block;
 use crate::bytes;
-use crate::command::{Access, Command, Outcome, Writers};
+use crate::command::{Command, Outcome};
 use crate::ended::FailedCopy;
 use crate::event::Event;
 use crate::memory::Allocation;
 use crate::queue::Queue;
 use crate::region::{Bytes, Region};
 use crate::trace;
+use crate::uses::{Access, Writers};
 
 /// Drivers take patterns of up to so many bytes.
 const LONGEST_PATTERN: usize = 128;

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use crosscut_adapter_api::{Location, MemoryKind};
 
 use crate::Error;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Command, Outcome};
 use crate::ended::FailedCopy;
 use crate::launch::{Binding, Source};
 use crate::memory::{Allocation, allocate};
 use crate::queue::Queue;
 use crate::region::{Bytes, Region};
+use crate::uses::Access;
 
 /// Where an argument begins.
 pub(crate) struct Place {

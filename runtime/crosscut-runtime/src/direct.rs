@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use crosscut_adapter_api::{DeviceKind, MemoryKind};
 
-use crate::command::{Access, Command};
+use crate::command::Command;
 use crate::context::Context;
 use crate::event::Event;
 use crate::lines::Delivery;
 use crate::memory::Allocation;
 use crate::queue::Queue;
 use crate::sync::MutexGuard;
+use crate::uses::Access;
 use crate::{Error, bytes, trace};
 
 /// Longer copies are the driver's: they would hold others up, and it has more threads.

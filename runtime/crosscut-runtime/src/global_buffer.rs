@@ -7,7 +7,7 @@ use crosscut_adapter_api::Location;
 
 use crate::Error;
 use crate::bytes;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Command, Outcome};
 use crate::event::Event;
 use crate::global_copy::{Reach, check};
 use crate::home::GlobalIn;
@@ -15,6 +15,7 @@ use crate::image_global::Direction;
 use crate::memory::{Allocation, Buffer};
 use crate::queue::Queue;
 use crate::region::Bytes;
+use crate::uses::Access;
 
 impl Queue {
     /// Copies the first `size` bytes of a buffer to a global from byte `offset` on, after `after`.

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
 
 use crate::bytes;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Command, Outcome};
 use crate::event::Event;
 use crate::global::{self, Beginning, GlobalHandle, Instance};
 use crate::home::GlobalIn;
@@ -15,6 +15,7 @@ use crate::image_global::{Direction, ImageGlobal};
 use crate::memory::Allocation;
 use crate::queue::Queue;
 use crate::region::Bytes;
+use crate::uses::Access;
 use crate::{Error, ErrorKind, trace};
 
 /// At most so many bytes are repeated on the host before a fill goes to the device in pieces.

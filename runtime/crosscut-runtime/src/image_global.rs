@@ -12,13 +12,14 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use crosscut_adapter_api::{self as adapter, Argument, Extent, MemoryKind};
 use crosscut_image::global_properties;
 
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Command, Outcome};
 use crate::context::Context;
 use crate::global::GlobalHandle;
 use crate::lines::{Delivery, Postponed};
 use crate::memory::{Allocation, allocate};
 use crate::queue::Queue;
 use crate::registry::{self, Found};
+use crate::uses::Access;
 use crate::{Error, ErrorKind};
 
 /// No launch moves more bytes: every extent is below 2^31.

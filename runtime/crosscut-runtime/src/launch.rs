@@ -9,7 +9,7 @@ use crosscut_adapter_api::{Argument, Extent, NativeEntry};
 use crate::argument_limit;
 use crate::bundle::Bundle;
 use crate::bytes;
-use crate::command::{Access, Outcome};
+use crate::command::Outcome;
 use crate::detour::Place;
 use crate::event::Event;
 use crate::few::Few;
@@ -23,6 +23,7 @@ use crate::queue::Queue;
 use crate::record::Watch;
 use crate::region::{Bytes, Region};
 use crate::specialization::Specialization;
+use crate::uses::Access;
 use crate::{Error, ErrorKind, sub_group_size, trace};
 
 /// No extent may be larger: device code counts on it.

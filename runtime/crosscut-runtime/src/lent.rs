@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, QueueOptions, Slot};
 
 use crate::Error;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Command, Outcome};
 use crate::ended::{FailedCopy, ended};
 use crate::event::Event;
 use crate::few::Few;
@@ -24,6 +24,7 @@ use crate::memory::Allocation;
 use crate::native_launch::native_address;
 use crate::queue::Queue;
 use crate::region::Bytes;
+use crate::uses::Access;
 
 /// What a task of a device is lent.
 pub(crate) struct Lent {

@@ -74,6 +74,7 @@ mod sub_group_size;
 mod sync;
 mod timed;
 mod trace;
+mod uses;
 mod usm;
 pub mod work_group;
 #[cfg_attr(feature = "shuttle", path = "sync/worker.rs")]
@@ -82,7 +83,6 @@ mod worker;
 pub use block::Block;
 pub use bundle::{Bundle, BundledKernel};
 pub use cache::ProgramCache;
-pub use command::Access;
 pub use context::Context;
 pub use copy::Reading;
 pub use crosscut_adapter_api::{
@@ -114,4 +114,5 @@ pub use spirv_program::{
 };
 #[doc(hidden)]
 pub use trace::traced_to;
+pub use uses::Access;
 pub use usm::{UsmKind, UsmPointer};

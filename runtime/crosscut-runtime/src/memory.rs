@@ -8,10 +8,10 @@ use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, MemoryKind};
 
-use crate::command::{Access, Uses};
 use crate::context::Context;
 use crate::device::Device;
 use crate::sync::{Mutex, MutexGuard};
+use crate::uses::{Access, Uses};
 use crate::{Error, ErrorKind, host_task, worker};
 
 /// An allocation that knows who uses it. Dropping it waits for them, but not inside a host task.

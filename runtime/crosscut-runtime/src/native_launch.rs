@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use crosscut_adapter_api::{NativeLaunch, NativePanic, NativeQueue, Slot};
 
 use crate::Error;
-use crate::command::{Access, Command, Outcome};
+use crate::command::{Command, Outcome};
 use crate::event::Event;
 use crate::few::Few;
 use crate::global::{self, Instance, NativeScope};
@@ -14,6 +14,7 @@ use crate::home::Home;
 use crate::launch::{Binding, FEW, KernelDefinition, KernelLaunch, Source, Variant};
 use crate::panic::{KernelPanic, Space};
 use crate::queue::Queue;
+use crate::uses::Access;
 
 impl Queue {
     /// Runs a kernel before it returns.

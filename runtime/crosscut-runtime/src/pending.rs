@@ -156,7 +156,10 @@ impl Pending {
                 }
                 Ok(true) if visible || command.may_tell() => command.tell(),
                 Ok(true) => Ok(()),
-                Err(error) => Err(error),
+                Err(error) => {
+                    command.note_told();
+                    Err(error)
+                }
             };
             over.extend(list.commands.remove(running));
             told?;
@@ -192,6 +195,7 @@ impl Pending {
                 // Once: a command that fails takes those behind it with it.
                 Err(error) => {
                     has_failed = true;
+                    command.note_told();
                     print(error);
                 }
             }

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use crosscut_adapter_api::{self as adapter, CodeForm};
 use crosscut_image::{Global, Image, Kernel, PanicSite, Parameter, Target, spirv};
 
-use crate::command::Access;
 use crate::context::Context;
 use crate::declared::global_handle;
 use crate::global::{self, Instance};
@@ -17,6 +16,7 @@ use crate::image_global::{ImageGlobal, Variable};
 use crate::memory::Allocation;
 use crate::registry::{self, Found};
 use crate::specialization::{Difference, Specialised, Specialization};
+use crate::uses::Access;
 use crate::{Error, ErrorKind, requirement};
 
 /// The kernels of a context that have been launched, and the programs they came from.

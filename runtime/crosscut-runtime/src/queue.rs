@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use crosscut_adapter_api::{self as adapter, DriverError, QueueOptions, QueueOrder};
 
 use crate::Error;
-use crate::command::{Access, Command, Origin, Outcome};
+use crate::command::{Command, Origin, Outcome};
 use crate::context::Context;
 use crate::few::Few;
 use crate::host_task;
@@ -15,6 +15,7 @@ use crate::lines::Delivery;
 use crate::memory::Allocation;
 use crate::pending::Pending;
 use crate::sync::MutexGuard;
+use crate::uses::Access;
 use crate::worker;
 
 /// Commands that wait for more others than this allocate.
@@ -162,7 +163,11 @@ impl Queue {
         }
         let events: Few<&dyn adapter::Event, FEW> =
             after.iter().map(|command| &*command.event).collect();
-        let command = Command::new(self.origin, run(&events)?, outcome);
+        let event = run(&events)?;
+        let command = match after.is_empty() {
+            true => Command::new(self.origin, event, outcome),
+            false => Command::behind_others(self.origin, event, outcome),
+        };
         for (allocation, access) in uses {
             allocation.uses().note(*access, &command);
         }

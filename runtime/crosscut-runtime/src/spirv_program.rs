@@ -15,7 +15,7 @@ use crosscut_image::spirv::{self, KernelInterface};
 pub use crosscut_image::spirv::{KernelParameter, ValueKind};
 
 use crate::argument_limit;
-use crate::command::{Access, Outcome};
+use crate::command::Outcome;
 use crate::context::Context;
 use crate::detour::Place;
 use crate::device::Device;
@@ -25,6 +25,7 @@ use crate::launch::{Binding, Source, check_size};
 use crate::memory::Allocation;
 use crate::queue::Queue;
 use crate::region::Region;
+use crate::uses::Access;
 use crate::{Error, ErrorKind, requirement};
 
 /// A program built from SPIR-V, for the devices of one context. Copies are the same program.

@@ -5,7 +5,7 @@ mod program;
 use crosscut_adapter_api::{DriverError, DriverErrorKind};
 use crosscut_adapter_mock::{Mock, Operation};
 use crosscut_image::Parameter::Address;
-use crosscut_runtime::{Access, ErrorKind, Event, Queue};
+use crosscut_runtime::{Access, ErrorKind, Event, Queue, QueueOptions, QueueOrder};
 use program::{bind, device, download, kernel, launch, launch_after, queue, register, upload};
 
 fn lost(call: &'static str) -> DriverError {
@@ -31,6 +31,29 @@ fn a_command_that_failed_is_told_by_its_queue_once_and_by_its_event() {
     launch(&one, || 701, 1, &[bind(&y, Access::Write)]).unwrap().wait().unwrap();
     // Who reads what the failed command was to write is told.
     assert_eq!(download(&one, &x).unwrap_err().kind(), ErrorKind::DeviceLost);
+}
+
+#[test]
+fn memory_of_a_failed_command_is_used_again_once_somebody_was_told() {
+    register(vec![kernel(706, "again", vec![Address { slot: 0 }])], 0);
+    let mock = Mock::new();
+    mock.define_kernel("again", |_| ());
+    let device = device(&mock);
+    let context = &device.default_context().unwrap();
+    for order in [QueueOrder::InOrder, QueueOrder::OutOfOrder] {
+        let options = QueueOptions { order, ..QueueOptions::default() };
+        let (one, two) = (queue(&device), Queue::with_options(context, options).unwrap());
+        let x = upload(&one, &[1]);
+        let run = || launch(&two, || 706, 1, &[bind(&x, Access::Write)]).unwrap();
+        mock.hold();
+        launch(&one, || 706, 1, &[bind(&x, Access::Write)]).unwrap();
+        mock.lose_device();
+        run();
+        assert_eq!(two.wait().unwrap_err().kind(), ErrorKind::DeviceLost);
+        assert_eq!(one.wait().unwrap_err().kind(), ErrorKind::DeviceLost);
+        run().wait().unwrap();
+        two.wait().unwrap();
+    }
 }
 
 #[test]
@@ -154,7 +177,7 @@ fn times_are_told_where_they_are_taken() {
     mock.define_kernel("timed", |_| ());
     let device = device(&mock);
     let context = &device.default_context().unwrap();
-    let options = crosscut_runtime::QueueOptions { profiling: true, ..Default::default() };
+    let options = QueueOptions { profiling: true, ..Default::default() };
     let (timed, plain) = (Queue::with_options(context, options).unwrap(), queue(&device));
     let first = launch(&timed, || 705, 1, &[]).unwrap();
     let second = launch(&timed, || 705, 1, &[]).unwrap();

@@ -14,7 +14,7 @@ use crosscut_adapter_api::{
 use shuttle::sync::{Condvar, Mutex, MutexGuard};
 use shuttle::thread;
 
-use crate::command::Access;
+use crate::uses::Access;
 
 type Outcome = Result<(), DriverError>;
 

@@ -15,8 +15,9 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use super::device::{Happening, Threads};
-use crate::command::{Access, Command, Origin, Outcome};
+use crate::command::{Command, Origin, Outcome};
 use crate::launch::{Binding, Source};
+use crate::uses::Access;
 use crate::{Buffer, Context, Error, Event, Queue, Region, Runtime};
 
 fn schedules() -> usize {

@@ -1,0 +1,314 @@
+//! Who uses some memory, and who must wait for whom because of that.
+
+use std::sync::Arc;
+
+use crate::Error;
+use crate::command::{Command, Origin, add};
+use crate::host_task;
+
+/// What a command does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads it, beside others.
+    Read,
+    /// Writes it, alone.
+    Write,
+}
+
+/// The commands that still matter to whoever uses some memory next.
+#[derive(Default)]
+pub(crate) struct Uses {
+    write: Option<Arc<Command>>,
+    /// Before that write, which was told to wait for them and for others: it may fail while they still run.
+    before: Vec<Arc<Command>>,
+    /// Before that write, which did not replace all that they wrote: kernels and host tasks whose panic,
+    /// if they panicked, nobody has been told of.
+    earlier: Vec<Arc<Command>>,
+    /// Since that write; of each queue that runs in order only the last.
+    reads: Vec<Arc<Command>>,
+    /// At how many of them those that have completed are looked for.
+    sweep_before_at: usize,
+    /// At how many reads those that have completed are looked for.
+    sweep_at: usize,
+    /// At how many earlier writes those that have nothing to tell are looked for.
+    sweep_earlier_at: usize,
+}
+
+/// Those who wrote what is in some memory.
+pub(crate) struct Writers {
+    earlier: Vec<Arc<Command>>,
+    last: Option<Arc<Command>>,
+}
+
+impl Writers {
+    /// For whoever reads what they wrote: blocks until they have completed, and tells of a panic.
+    pub(crate) fn tell(&self) -> Result<(), Error> {
+        self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())
+    }
+}
+
+/// So many of a kind may gather before the finished ones are looked for.
+const FIRST_SWEEP: usize = 32;
+
+impl Uses {
+    /// Adds to `after` what a new command from `origin` with this access must wait for.
+    pub(crate) fn collect(&self, access: Access, origin: Origin, after: &mut Vec<Arc<Command>>) {
+        for command in self.in_the_way_of(access) {
+            if !origin.follows(command.origin) {
+                add(after, command);
+            }
+        }
+    }
+
+    /// Those that must have ended before something with this access begins. One whose failure somebody was told of is
+    /// over; until then whoever comes next fails with it.
+    fn in_the_way_of(&self, access: Access) -> impl Iterator<Item = &Arc<Command>> {
+        let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
+        let before = if self.write_may_fail() { self.before.as_slice() } else { &[] };
+        self.write.iter().chain(before).chain(reads).filter(|command| !command.is_told())
+    }
+
+    /// Whether the last write is not known to have come after what is before it.
+    fn write_may_fail(&self) -> bool {
+        let is_open = |write: &Arc<Command>| {
+            !write.is_settled() && !matches!(write.event.is_complete(), Ok(true))
+        };
+        !self.before.is_empty() && self.write.as_ref().is_some_and(is_open)
+    }
+
+    /// Notes a new command, submitted after everything that [`collect`](Self::collect) gave.
+    pub(crate) fn note(&mut self, access: Access, command: &Arc<Command>) {
+        match access {
+            Access::Write => {
+                self.note_before(command);
+                self.reads.clear();
+                if let Some(before) = self.write.replace(Arc::clone(command)) {
+                    self.keep(before);
+                }
+            }
+            Access::Read => {
+                // One that was told to wait may fail before those of its queue have ended.
+                let mut reads = self.reads.iter_mut().filter(|_| !command.waits);
+                match reads.find(|read| command.origin.follows(read.origin)) {
+                    Some(read) => *read = Arc::clone(command),
+                    None => {
+                        if self.reads.len() >= FIRST_SWEEP.max(self.sweep_at) {
+                            self.sweep_at = sweep(&mut self.reads);
+                        }
+                        self.reads.push(Arc::clone(command));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes down what a new write comes after. What waits for nothing is behind commands of its own queue alone, and does
+    /// not end before they do.
+    fn note_before(&mut self, command: &Arc<Command>) {
+        if self.write.as_ref().is_some_and(|write| write.is_settled()) {
+            // It has completed, and so has what was before it.
+            self.before.clear();
+        }
+        if !command.waits {
+            return;
+        }
+        if self.before.len() >= FIRST_SWEEP.max(self.sweep_before_at) {
+            self.sweep_before_at = sweep(&mut self.before);
+        }
+        let open = |command: &&Arc<Command>| !command.is_settled();
+        self.before.extend(self.write.iter().chain(&self.reads).filter(open).cloned());
+    }
+
+    /// Blocks until no command uses the memory any more. False if one failed: then nobody can tell.
+    #[must_use]
+    pub(crate) fn wait(&self) -> bool {
+        self.all().all(|command| command.event.wait().is_ok())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<Command>> {
+        self.write.iter().chain(&self.before).chain(&self.reads)
+    }
+
+    /// Refuses where waiting for one of them inside a host task would wait for that task.
+    ///
+    /// # Errors
+    /// This is such a place.
+    pub(crate) fn may_wait(&self) -> Result<(), Error> {
+        self.all().try_for_each(|command| host_task::may_wait_for(command))
+    }
+
+    /// A command that is in the way of this access: it may not have completed.
+    pub(crate) fn unfinished(&self, access: Access) -> Option<Arc<Command>> {
+        let runs = |command: &&Arc<Command>| !matches!(command.is_complete(), Ok(true));
+        self.in_the_way_of(access).find(runs).cloned()
+    }
+
+    /// Keeps a write for those who read what others have not replaced. Nobody waits for it by that.
+    pub(crate) fn keep(&mut self, write: Arc<Command>) {
+        if !write.may_tell() {
+            return;
+        }
+        if self.earlier.len() >= FIRST_SWEEP.max(self.sweep_earlier_at) {
+            // Queues look at their commands now and then: nobody need ask the driver here.
+            self.earlier.retain(|write| write.may_tell());
+            self.sweep_earlier_at = 2 * self.earlier.len();
+        }
+        self.earlier.push(write);
+    }
+
+    /// The last write has replaced everything, if it is this one.
+    pub(crate) fn replaced_by(&mut self, command: &Arc<Command>) {
+        if self.write.as_ref().is_some_and(|write| Arc::ptr_eq(write, command)) {
+            self.earlier.clear();
+        }
+    }
+
+    /// Somebody has written without a command, when all commands had completed: nobody waits for them
+    /// any more. Unless everything was replaced, writers are still asked what they have to tell. What is
+    /// given back has been forgotten.
+    pub(crate) fn written_over(&mut self, everything: bool) -> Self {
+        let mut before = std::mem::take(self);
+        if !everything {
+            self.earlier = std::mem::take(&mut before.earlier);
+            before.write.take().into_iter().for_each(|write| self.keep(write));
+        }
+        before
+    }
+
+    /// Those who wrote what is there.
+    pub(crate) fn writers(&self) -> Writers {
+        Writers { earlier: self.earlier.clone(), last: self.write.clone() }
+    }
+}
+
+/// Forgets those that have completed; one that failed stays: see [`Uses::wait`]. Answers with how many there may be before
+/// the next time: looking costs little per command, however many stay.
+fn sweep(commands: &mut Vec<Arc<Command>>) -> usize {
+    commands.retain(|command| !matches!(command.is_complete(), Ok(true)));
+    2 * commands.len()
+}
+
+#[cfg(all(test, not(feature = "shuttle")))]
+mod tests {
+    use std::any::Any;
+
+    use crosscut_adapter_api::{
+        Completed, DriverError, Event, EventState, EventTimes, Latch, promise_dropped,
+    };
+
+    use super::*;
+    use crate::command::Outcome;
+
+    #[derive(Clone, Default)]
+    struct Happening(Arc<Latch>);
+
+    impl Event for Happening {
+        fn state(&self) -> Result<EventState, DriverError> {
+            self.0
+                .get()
+                .map_or(Ok(EventState::Submitted), |ended| ended.map(|()| EventState::Complete))
+        }
+
+        fn wait(&self) -> Result<(), DriverError> {
+            self.0.wait()
+        }
+
+        fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
+            self.0.on_set(call);
+            Ok(())
+        }
+
+        fn times(&self) -> Result<Option<EventTimes>, DriverError> {
+            Ok(None)
+        }
+
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
+
+    /// The queue in order of this number.
+    fn line(number: u64) -> Origin {
+        Origin { context: 0, line: Some(number) }
+    }
+
+    /// A new command of a queue with this access, as a queue would submit and note it; and what it waits for.
+    fn submit(
+        uses: &mut Uses,
+        access: Access,
+        origin: Origin,
+        told_to_wait: bool,
+    ) -> (Arc<Command>, Happening, Vec<Arc<Command>>) {
+        let mut after = Vec::new();
+        uses.collect(access, origin, &mut after);
+        let happening = Happening::default();
+        let event = Box::new(happening.clone());
+        let command = match told_to_wait || !after.is_empty() {
+            true => Command::behind_others(origin, event, Outcome::Settled),
+            false => Command::new(origin, event, Outcome::Settled),
+        };
+        uses.note(access, &command);
+        (command, happening, after)
+    }
+
+    fn is(list: &[Arc<Command>], commands: &[&Arc<Command>]) -> bool {
+        list.len() == commands.len()
+            && commands.iter().all(|it| list.iter().any(|listed| Arc::ptr_eq(listed, it)))
+    }
+
+    #[test]
+    fn what_still_runs_is_waited_for_although_a_write_behind_it_has_failed() {
+        for first in [Access::Write, Access::Read] {
+            let uses = &mut Uses::default();
+            let (slow, slow_ends, _) = submit(uses, first, line(1), false);
+            // Behind it, and behind something else that fails.
+            let (lost, lost_ends, after) = submit(uses, Access::Write, line(2), true);
+            assert!(is(&after, &[&slow]));
+            lost_ends.0.set(Err(promise_dropped()));
+            // The next one of its queue need not wait for it, and must not run beside the first.
+            let (_, next_ends, after) = submit(uses, Access::Write, line(2), false);
+            assert!(is(&after, &[&slow]));
+            let (_, _, after) = submit(uses, Access::Write, line(3), false);
+            assert!(after.iter().any(|it| Arc::ptr_eq(it, &slow)), "also for those behind that");
+            slow_ends.0.set(Ok(()));
+            next_ends.0.set(Ok(()));
+            assert!(!lost.is_told());
+        }
+    }
+
+    #[test]
+    fn a_read_that_failed_does_not_stand_for_the_one_before_it_on_its_queue() {
+        let uses = &mut Uses::default();
+        let (slow, _, _) = submit(uses, Access::Read, line(1), false);
+        let (lost, lost_ends, _) = submit(uses, Access::Read, line(1), true);
+        lost_ends.0.set(Err(promise_dropped()));
+        let (_, _, after) = submit(uses, Access::Write, line(2), false);
+        assert!(is(&after, &[&slow, &lost]));
+    }
+
+    #[test]
+    fn whoever_comes_after_a_failure_fails_until_somebody_was_told_of_it() {
+        let uses = &mut Uses::default();
+        let out_of_order = Origin { context: 0, line: None };
+        let (lost, lost_ends, _) = submit(uses, Access::Write, out_of_order, false);
+        lost_ends.0.set(Err(promise_dropped()));
+        let (next, next_ends, after) = submit(uses, Access::Write, out_of_order, false);
+        assert!(is(&after, &[&lost]));
+        next_ends.0.set(Err(promise_dropped()));
+        assert!(lost.wait().is_err() && next.wait().is_err());
+        let (_, ends, after) = submit(uses, Access::Write, out_of_order, false);
+        assert!(is(&after, &[]));
+        ends.0.set(Ok(()));
+        assert!(!uses.wait(), "memory that somebody may touch is not freed");
+    }
+
+    #[test]
+    fn commands_of_two_queues_in_turns_are_forgotten_once_they_have_completed() {
+        let uses = &mut Uses::default();
+        for turn in 0..10_000 {
+            let (_, ends, _) = submit(uses, Access::Write, line(turn % 2), false);
+            ends.0.set(Ok(()));
+        }
+        assert!(uses.before.len() <= FIRST_SWEEP + 1, "{}", uses.before.len());
+    }
+}
