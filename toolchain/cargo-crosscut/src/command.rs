@@ -177,7 +177,7 @@ fn cargo_command(options: &Options, workspace: Workspace) -> Result<Command, Mis
         prepare(&build)?;
         add_wrapper(&mut command, options, &target)?;
     }
-    command.args(&options.rest);
+    command.args(&options.rest).args(&options.program);
     Ok(command)
 }
 

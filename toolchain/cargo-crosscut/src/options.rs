@@ -12,6 +12,9 @@ pub(crate) struct Options {
     pub(crate) subcommand: OsString,
     /// What follows it, without our own options and without a target directory.
     pub(crate) rest: Vec<OsString>,
+    /// What the program that cargo runs gets: from `--` or, for `run`, from the first word that is no
+    /// option.
+    pub(crate) program: Vec<OsString>,
     /// `--dump-after`.
     pub(crate) dump_after: Option<OsString>,
     /// `--dump-dir`.
@@ -84,15 +87,20 @@ pub(crate) fn read(words: &[OsString]) -> Result<Request, Misuse> {
         }
     }
     let mut options = Options { subcommand: subcommand.clone(), ..Options::default() };
+    let runs = subcommand == "run" || subcommand == "r";
     let mut words = rest.iter();
     while let Some(word) = words.next() {
-        if word == "--" {
-            options.rest.push(word.clone());
-            options.rest.extend(words.cloned());
+        if word == "--" || runs && !is_option(word) {
+            options.program.push(word.clone());
+            options.program.extend(words.cloned());
             break;
         }
         let Some((name, inline)) = split(word) else {
             options.rest.push(word.clone());
+            if takes_next_word(word) {
+                let value = words.as_slice().first().filter(|value| !is_option(value));
+                options.rest.extend(value.and_then(|_| words.next()).cloned());
+            }
             if word == "--help" || word == "-h" {
                 options.help = Some(word.clone());
             }
@@ -139,6 +147,41 @@ fn pass(name: OsString) -> Result<OsString, Misuse> {
 const KNOWN: &[&str] =
     &["--dump-after", "--dump-dir", "--target-dir", "--manifest-path", "--config", "-Z"];
 
+/// cargo's other options with a value that may be the next word, as cargo 1.95 lists them for `run`.
+const VALUED: &[&str] = &[
+    "--bin",
+    "--color",
+    "--example",
+    "--features",
+    "--jobs",
+    "--lockfile-path",
+    "--message-format",
+    "--package",
+    "--profile",
+    "--target",
+];
+
+/// The short ones.
+const SHORT_VALUED: &[u8] = b"FZjp";
+
+/// Whether the word after this one is its value, unless that is an option itself.
+fn takes_next_word(word: &OsStr) -> bool {
+    match word.as_encoded_bytes() {
+        [b'-', b'-', ..] => VALUED.iter().any(|name| word == *name),
+        // Several may stand together, as in `-qp app`. What follows one with a value is the value.
+        [b'-', letters @ ..] => {
+            let valued = letters.iter().position(|letter| SHORT_VALUED.contains(letter));
+            valued.is_some_and(|place| place + 1 == letters.len())
+        }
+        _ => false,
+    }
+}
+
+/// One dash alone is a word like any other.
+fn is_option(word: &OsStr) -> bool {
+    word.as_encoded_bytes().starts_with(b"-") && word != "-"
+}
+
 fn split(word: &OsStr) -> Option<(&'static str, Option<OsString>)> {
     let word = word.to_str()?;
     let (name, value) = match word.split_once('=') {
@@ -167,11 +210,30 @@ mod tests {
     fn cargos_arguments_stay_as_they_are() {
         let given = options("run --release -p app --features=a -- --dump-after x --target-dir y");
         assert_eq!(given.subcommand, "run");
-        assert_eq!(
-            given.rest,
-            words("--release -p app --features=a -- --dump-after x --target-dir y")
-        );
+        assert_eq!(given.rest, words("--release -p app --features=a"));
+        assert_eq!(given.program, words("-- --dump-after x --target-dir y"));
         assert_eq!((given.dump_after, given.target_dir), (None, None));
+    }
+
+    #[test]
+    fn the_first_word_that_is_no_option_and_all_behind_it_is_for_the_program_that_runs() {
+        for before in [
+            "--release -p app --bin app -F a --jobs 2",
+            "-qp app -j2 --color never",
+            "--features=a --example show --message-format short",
+            "-q --package app --profile dev --target x -Z a",
+        ] {
+            for name in ["run", "r"] {
+                let behind = "scene.txt --config fast --target-dir x --dump-after y -Zz --help";
+                let given = options(&format!("{name} {before} {behind}"));
+                assert_eq!(given.rest, words(before), "{before}");
+                assert_eq!(given.program, words(behind), "{before}");
+                assert_eq!((given.target_dir, given.help), (None, None), "{before}");
+            }
+        }
+        assert_eq!(options("run --bin --quiet - -x").program, words("- -x"));
+        let test = options("test name --target-dir x -- -q");
+        assert_eq!((test.rest, test.target_dir), (words("name"), Some("x".into())));
     }
 
     #[test]
@@ -199,7 +261,8 @@ mod tests {
         assert_eq!(given.rest, words("--manifest-path a/Cargo.toml --config x=1 --lib"));
         assert_eq!(given.workspace, words("--manifest-path a/Cargo.toml --config x=1"));
         let unstable = options("run -Zscript -Z a -Z=b --manifest-path x.rs -- -Zc");
-        assert_eq!(unstable.rest, words("-Zscript -Z a -Z b --manifest-path x.rs -- -Zc"));
+        assert_eq!(unstable.rest, words("-Zscript -Z a -Z b --manifest-path x.rs"));
+        assert_eq!(unstable.program, words("-- -Zc"));
         assert_eq!(unstable.workspace, words("-Zscript -Z a -Z b --manifest-path x.rs"));
     }
 

@@ -41,6 +41,23 @@ fn arguments_after_the_dashes_reach_the_program() {
 }
 
 #[test]
+fn arguments_after_the_first_word_reach_the_program_without_dashes_too() {
+    let source = "fn main() { println!(\"{:?}\", std::env::args().skip(1).collect::<Vec<_>>()) }";
+    let workspace = Workspace::program(source);
+    for words in [
+        &["scene.txt", "--config", "fast", "--dump-after", "x"][..],
+        &["--bin", "app", "scene.txt", "--target-dir", "y", "--help"],
+        &["-p", "app", "scene.txt", "--", "--dump-dir"],
+    ] {
+        let run = [&["run", "-q"], words].concat();
+        let plain = works(&mut workspace.cargo(&run));
+        let ours = works(&mut workspace.crosscut(&run));
+        assert_eq!(text(&ours.stdout), text(&plain.stdout));
+        assert!(text(&ours.stdout).starts_with("[\"scene.txt\", \"--"), "{words:?}");
+    }
+}
+
+#[test]
 fn a_program_sees_the_environment_it_sees_under_cargo() {
     let source = "fn main() { for (name, _) in std::env::vars() { println!(\"{name}\") } }";
     let workspace = Workspace::program(source);
