@@ -162,7 +162,8 @@ fn run_cargo(options: &Options) -> ExitCode {
 
 fn cargo_command(options: &Options, workspace: Workspace) -> Result<Command, Misuse> {
     let mut command = cargo();
-    command.arg(&options.subcommand);
+    // What is ours comes after what is the user's: of two settings of one name the later counts.
+    command.arg(&options.subcommand).args(&options.rest);
     let target = options.target_dir.as_ref().unwrap_or(&workspace.target_directory);
     let target = absolute(target)?.join("crosscut");
     command.arg("--target-dir").arg(&target);
@@ -177,7 +178,7 @@ fn cargo_command(options: &Options, workspace: Workspace) -> Result<Command, Mis
         prepare(&build)?;
         add_wrapper(&mut command, options, &target)?;
     }
-    command.args(&options.rest).args(&options.program);
+    command.args(&options.program);
     Ok(command)
 }
 
@@ -189,10 +190,10 @@ fn add_wrapper(command: &mut Command, options: &Options, target: &Path) -> Resul
     let wrapper = prepare(target)?
         .rustc_wrapper(&executable)
         .map_err(|error| cannot_write(target, &error))?;
-    if let Some(chained) = wrapper_setting::find(&executable) {
+    if let Some(chained) = wrapper_setting::find(&executable, options.settings()) {
         command.env(variables::CHAINED_WRAPPER, chained);
     }
-    // Each of these would count for more than the argument.
+    // The first would count for more than the argument.
     command.env_remove("RUSTC_WRAPPER").env_remove("CARGO_BUILD_RUSTC_WRAPPER");
     configure(command, "build.rustc-wrapper", &wrapper);
     // Whatever this command sets for cargo is not one crate's either.

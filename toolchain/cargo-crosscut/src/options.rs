@@ -61,6 +61,12 @@ impl Options {
     pub(crate) fn makes_code(&self) -> bool {
         !["check", "c", "clean"].iter().any(|name| self.subcommand == *name)
     }
+
+    /// The values of `--config`: files, or settings themselves.
+    pub(crate) fn settings(&self) -> impl DoubleEndedIterator<Item = &OsStr> {
+        let pairs = self.workspace.windows(2).filter(|pair| pair[0] == "--config");
+        pairs.map(|pair| pair[1].as_os_str())
+    }
 }
 
 /// Reads what follows the program's name.
@@ -260,6 +266,7 @@ mod tests {
         let given = options("build --manifest-path=a/Cargo.toml --config x=1 --lib");
         assert_eq!(given.rest, words("--manifest-path a/Cargo.toml --config x=1 --lib"));
         assert_eq!(given.workspace, words("--manifest-path a/Cargo.toml --config x=1"));
+        assert_eq!(given.settings().collect::<Vec<_>>(), ["x=1"]);
         let unstable = options("run -Zscript -Z a -Z=b --manifest-path x.rs -- -Zc");
         assert_eq!(unstable.rest, words("-Zscript -Z a -Z b --manifest-path x.rs"));
         assert_eq!(unstable.program, words("-- -Zc"));

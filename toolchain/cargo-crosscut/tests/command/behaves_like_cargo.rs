@@ -136,6 +136,15 @@ fn a_target_directory_given_to_cargo_is_the_one_that_is_used() {
 }
 
 #[test]
+fn a_build_directory_given_to_cargo_is_not_shared_with_plain_cargo() {
+    let workspace = Workspace::program(HELLO);
+    works(&mut workspace.crosscut(&["build", "--config", "build.build-dir=\"elsewhere\""]));
+    assert!(workspace.path("elsewhere/crosscut/debug/deps").exists());
+    assert!(workspace.path("target/crosscut/debug/app").exists());
+    assert!(!workspace.path("elsewhere/debug").exists());
+}
+
+#[test]
 fn outside_of_a_package_cargos_own_error_is_shown() {
     let workspace = Workspace::new(&[("empty", "")]);
     let plain = workspace.cargo(&["build"]).output().unwrap();

@@ -111,14 +111,20 @@ fn the_linker_of_the_configuration_is_the_one_that_links() {
 #[test]
 fn a_rustc_wrapper_that_was_there_before_still_runs() {
     let text = "#!/bin/sh\necho \"$2 $3\" >> \"$(dirname \"$0\")/seen\"\nexec \"$@\"\n";
-    for by_file in [false, true] {
+    let setting = "build.rustc-wrapper = \"tools/wrap\"";
+    for (place, more) in [
+        ("the environment", &[][..]),
+        (".cargo/config.toml", &[]),
+        ("tools/config.toml", &["--config", "tools/config.toml"]),
+        ("the command line", &["--config", setting]),
+        ("the command line", &["--config=build.'rustc-wrapper'='tools/wrap'", "--bins"]),
+    ] {
         let workspace = layered();
         let wrapper = script(&workspace, "tools/wrap", text);
-        let mut build = workspace.crosscut(&["build", "-q"]);
-        if by_file {
-            let text = "[build]\nrustc-wrapper = \"tools/wrap\"\n";
-            workspace.write(".cargo/config.toml", text);
-        } else {
+        let mut build = workspace.crosscut(&[&["build", "-q"], more].concat());
+        if place.ends_with(".toml") {
+            workspace.write(place, &format!("{setting}\n"));
+        } else if more.is_empty() {
             build.env("RUSTC_WRAPPER", &wrapper);
         }
         works(&mut build);
@@ -127,6 +133,7 @@ fn a_rustc_wrapper_that_was_there_before_still_runs() {
             let line = format!("--crate-name {name}");
             assert_eq!(seen.lines().filter(|seen| **seen == line).count(), 1, "{name}\n{seen}");
         }
+        assert_eq!(bitcode(&workspace), ["crosscut_device", "kernels"], "{place}");
     }
 }
 
