@@ -57,9 +57,10 @@ const SUBCOMMANDS: &[&str] =
     &["build", "b", "run", "r", "test", "t", "bench", "check", "c", "clean"];
 
 impl Options {
-    /// Whether the subcommand compiles code.
+    /// Whether the subcommand compiles code. A check does for procedural macros and build scripts, and
+    /// a later build takes from it what they share with the program.
     pub(crate) fn makes_code(&self) -> bool {
-        !["check", "c", "clean"].iter().any(|name| self.subcommand == *name)
+        self.subcommand != "clean"
     }
 
     /// The values of `--config`: files, or settings themselves.

@@ -13,13 +13,13 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use crate::paths::CratePaths;
-use crate::variables;
+use crate::{tools, variables};
 
 pub use error::{RecordError, SecondPassError};
 
 /// Changes with [`Record`] and with what the second pass makes: what was left by a version of the
 /// command with another form is not used.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// One crate of the build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,12 +69,20 @@ impl Record {
             .map_err(|error| RecordError::Form { file: file.to_path_buf(), error })
     }
 
-    /// The record of the crate that rustc wrote this rlib, rmeta or dynamic library of.
+    /// The record of the crate that rustc wrote this rlib, rmeta or dynamic library of. `None` for
+    /// procedural macros, which are dynamic libraries, and for what others than `cargo crosscut` made.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// As [`read`](Self::read), and if there is none where all libraries have one: the crate might be
+    /// one with kernels.
     pub fn of_output(file: &Path) -> Result<Option<Self>, RecordError> {
-        CratePaths::of_output(file).map_or(Ok(None), |paths| Self::read(&paths.record()))
+        let Some(paths) = CratePaths::of_output(file) else { return Ok(None) };
+        let found = Self::read(&paths.record())?;
+        let is_rust = file.extension().is_some_and(|it| it == "rlib" || it == "rmeta");
+        if found.is_none() && is_rust && tools::has_records(file) {
+            return Err(RecordError::Missing { library: file.to_path_buf() });
+        }
+        Ok(found)
     }
 
     /// Writes it, and forgets the bitcode of an earlier compilation.

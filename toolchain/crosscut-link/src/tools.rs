@@ -107,6 +107,12 @@ impl Tools {
     }
 }
 
+/// Whether a file is in a directory where [`Tools::prepare`] was before the first compiler: every library
+/// there has a record.
+pub(crate) fn has_records(file: &Path) -> bool {
+    file.ancestors().skip(1).any(|folder| folder.join(FOLDER).join(STAMP).exists())
+}
+
 /// Keeps others from making or removing the target directory until the result is dropped. What is locked
 /// is the folder around it: that stays, whoever removes what.
 fn lock_parent(target_directory: &Path) -> io::Result<Option<File>> {

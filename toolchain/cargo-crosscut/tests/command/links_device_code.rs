@@ -103,6 +103,26 @@ fn a_crate_is_compiled_for_devices_once_a_kernel_calls_it() {
 }
 
 #[test]
+fn what_a_check_compiles_for_macros_has_its_record_when_kernels_call_it() {
+    // Without debug information on either side, macros and the program share `numbers`.
+    let more = "[profile.dev]\ndebug = 0\n[dependencies.derive]\npath = \"derive\"";
+    let workspace = with_kernels(&main_with(CHECK), more);
+    let derive = "[lib]\nproc-macro = true\n[dependencies]\nnumbers = { path = \"../numbers\" }\n";
+    workspace.write("derive/Cargo.toml", &manifest("derive", derive));
+    let source = "#[proc_macro] pub fn none(_: proc_macro::TokenStream) -> proc_macro::TokenStream {\
+        let _ = numbers::odd(1); Default::default() }";
+    workspace.write("derive/src/lib.rs", source);
+    works(&mut workspace.crosscut(&["check", "-q"]));
+    let made = workspace.find("deps/libnumbers-");
+    let output = works(&mut workspace.crosscut(&["run", "-q"]));
+    assert_eq!(text(&output.stdout), "checked\n");
+    let mut libraries = workspace.find("deps/libnumbers-");
+    libraries.retain(|file| file.extension().is_some_and(|extension| extension == "rlib"));
+    assert_eq!(libraries.len(), 1, "they are not shared any more: {libraries:?}");
+    assert!(made.contains(&libraries[0]), "the check has not made it: {made:?}");
+}
+
+#[test]
 fn a_dump_is_written_also_where_nothing_else_has_changed() {
     let workspace = with_kernels(&main_with(CHECK), "");
     works(&mut workspace.crosscut(&["build", "-q"]));

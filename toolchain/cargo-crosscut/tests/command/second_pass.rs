@@ -59,7 +59,6 @@ fn a_check_makes_no_device_code() {
     let workspace = layered();
     works(&mut workspace.crosscut(&["check"]));
     assert_eq!(bitcode(&workspace), [""; 0]);
-    assert!(!workspace.path("target/crosscut/crosscut-tools").exists());
 }
 
 #[test]
@@ -201,6 +200,35 @@ fn a_record_that_cannot_be_read_is_an_error_and_not_a_crate_without_device_code(
         let stderr = text(&output.stderr);
         assert!(stderr.contains(&told), "{told}is not in\n{stderr}");
         assert_eq!(output.status.code(), Some(101));
+    }
+}
+
+#[test]
+fn a_record_that_is_gone_is_an_error_and_not_a_crate_without_device_code() {
+    // The wrapper misses the one, the link step the other.
+    for name in ["kernels", "crosscut_device"] {
+        let workspace = layered();
+        works(&mut workspace.crosscut(&["build", "-q"]));
+        let mut files = workspace.find(&format!("device/{name}-"));
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+        let [record] = &files[..] else { panic!("{files:?}") };
+        fs::remove_file(record).unwrap();
+        workspace.write("src/main.rs", "fn main() { println!(\"{}\", kernels::twice(1)) }");
+        let output = workspace.crosscut(&["build", "-q"]).output().unwrap();
+        let library = format!("lib{}.r", record.file_stem().unwrap().to_str().unwrap());
+        let stderr = text(&output.stderr);
+        assert!(
+            stderr.starts_with("error: `cargo crosscut` has not written down how `"),
+            "{stderr}"
+        );
+        assert!(stderr.lines().next().unwrap().contains(&library), "{library} is not in\n{stderr}");
+        assert!(
+            stderr.contains("= help: run `cargo crosscut clean` and build again\n"),
+            "{stderr}"
+        );
+        assert_eq!(output.status.code(), Some(101));
+        works(&mut workspace.crosscut(&["clean", "-q"]));
+        works(&mut workspace.crosscut(&["build", "-q"]));
     }
 }
 

@@ -36,8 +36,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Follows the records from the crate that is linked. Crates without one (those of the standard
-    /// library, procedural macros) have no part here.
+    /// Follows the records from the crate that is linked. Crates that have none and need none (those of
+    /// the standard library, procedural macros) have no part here.
     pub(super) fn collect(record: Record, link: &[OsString]) -> Result<Self, Failure> {
         let paths = paths_of(&record.bitcode);
         let linked: HashSet<&OsStr> =

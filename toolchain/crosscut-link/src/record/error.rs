@@ -83,7 +83,7 @@ impl SecondPassError {
     }
 }
 
-/// A record that is there cannot be read.
+/// A record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The system does not give it.
@@ -101,6 +101,12 @@ pub enum RecordError {
         file: PathBuf,
         /// What is wrong with it.
         error: serde_json::Error,
+    },
+    /// It is not there, and was: somebody removed it, or compiled the crate without us.
+    #[error("`cargo crosscut` has not written down how `{}` was compiled", library.display())]
+    Missing {
+        /// What rustc made of the crate.
+        library: PathBuf,
     },
 }
 
@@ -124,6 +130,7 @@ mod tests {
 
     use super::super::Record;
     use super::*;
+    use crate::tools::Tools;
 
     /// What comes of a second pass in `folder` whose rustc is a shell that runs `script`.
     fn told(folder: &Path, script: &str, rustc: &str) -> (String, String) {
@@ -199,6 +206,30 @@ mod tests {
              directory (os error 2)"
         );
         assert_eq!(help, "install Rust, or correct `RUSTC` or the rustc wrapper that is set");
+    }
+
+    #[test]
+    fn a_record_is_missed_where_all_libraries_have_one_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let deps = folder.path().join("debug/deps");
+        let of_output = |name: &str| Record::of_output(&deps.join(name));
+        for name in ["libkernels-1.rlib", "libkernels-1.rmeta", "libderive-1.so"] {
+            assert_eq!(of_output(name).unwrap(), None, "{name}: nothing of this is ours");
+        }
+        Tools::in_target_directory(folder.path()).prepare().unwrap();
+        assert_eq!(of_output("libderive-1.so").unwrap(), None, "it may be a procedural macro");
+        for name in ["libkernels-1.rlib", "libkernels-1.rmeta"] {
+            let missing = of_output(name).unwrap_err();
+            let library = deps.join(name);
+            assert_eq!(
+                missing.to_string(),
+                format!(
+                    "`cargo crosscut` has not written down how `{}` was compiled",
+                    library.display()
+                )
+            );
+            assert_eq!(missing.help(), "run `cargo crosscut clean` and build again");
+        }
     }
 
     #[test]
