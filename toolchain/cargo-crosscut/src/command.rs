@@ -3,6 +3,7 @@
 //! Both are given to cargo as arguments, not as variables: variables would reach tests and programs,
 //! and a cargo that those run would then build in our directory.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -197,12 +198,14 @@ fn add_wrapper(command: &mut Command, options: &Options, target: &Path) -> Resul
     command.env_remove("RUSTC_WRAPPER").env_remove("CARGO_BUILD_RUSTC_WRAPPER");
     configure(command, "build.rustc-wrapper", &wrapper);
     // Whatever this command sets for cargo is not one crate's either.
-    let names: Vec<String> = env::vars_os()
-        .map(|(name, _)| name)
-        .chain(command.get_envs().map(|(name, _)| name.to_os_string()))
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    command.env(variables::COMMAND_VARIABLES, names.join(":"));
+    let mut known: BTreeMap<OsString, OsString> = env::vars_os().collect();
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => known.insert(name.into(), value.into()),
+            None => known.remove(name),
+        };
+    }
+    command.env(variables::COMMAND_VARIABLES, crosscut_link::environment::described(&known));
     if let Some(name) = &options.dump_after {
         command.env(variables::DUMP_AFTER, name);
     }

@@ -19,6 +19,7 @@
 
 mod arguments;
 pub mod diagnostic;
+pub mod environment;
 mod exec;
 pub mod linker;
 mod paths;

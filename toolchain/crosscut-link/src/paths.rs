@@ -23,6 +23,18 @@ impl CratePaths {
         Some(Self::new(file.parent()?, stem_of(file)?))
     }
 
+    /// The crate with this bitcode.
+    pub(crate) fn of_bitcode(bitcode: &Path) -> Self {
+        let folder = bitcode.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        let stem = bitcode.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Self::new(folder, stem)
+    }
+
+    /// Where rustc tells cargo what it has read. Beside its output, not in the folder for device code.
+    pub(crate) fn dep_info(&self) -> PathBuf {
+        self.folder.with_file_name(format!("{}.d", self.stem))
+    }
+
     /// The folder for device code.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
@@ -82,6 +94,14 @@ mod tests {
         assert_eq!(CratePaths::of_output(Path::new("t/deps/libab-1.so")), Some(rlib.clone()));
         assert_eq!(CratePaths::new(Path::new("t/deps"), "ab-1".into()), rlib);
         assert_eq!(rlib.bitcode(), Path::new("t/deps/device/ab-1.bc"));
+    }
+
+    #[test]
+    fn the_paths_of_a_crate_are_found_from_its_bitcode() {
+        let paths = CratePaths::of_bitcode(Path::new("t/deps/device/v1.2-3.bc"));
+        assert_eq!(paths, CratePaths::new(Path::new("t/deps"), "v1.2-3".into()));
+        assert_eq!(paths.bitcode(), Path::new("t/deps/device/v1.2-3.bc"));
+        assert_eq!(paths.dep_info(), Path::new("t/deps/v1.2-3.d"));
     }
 
     #[test]

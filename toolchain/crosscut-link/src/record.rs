@@ -2,8 +2,7 @@
 
 mod error;
 
-use std::collections::{BTreeMap, HashSet};
-use std::env;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -13,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use crate::paths::CratePaths;
-use crate::{tools, variables};
+use crate::{environment, tools};
 
 pub use error::{RecordError, SecondPassError};
 
@@ -127,13 +126,9 @@ impl Record {
         let mut command = Command::new(&self.rustc);
         command.args(&self.arguments).current_dir(&self.folder);
         command.arg("--out-dir").arg(folder).arg("--emit").arg(emit);
-        let known = command_variables();
-        for (name, _) in env::vars_os() {
-            if belongs_to_one_crate(&name, &known) {
-                command.env_remove(name);
-            }
-        }
-        command.envs(&self.variables).stdin(Stdio::null());
+        let dep_info = CratePaths::of_bitcode(&self.bitcode).dep_info();
+        environment::give(&mut command, &self.variables, &dep_info);
+        command.stdin(Stdio::null());
         let output = command.output().map_err(|error| SecondPassError::Start {
             crate_name: crate_name(),
             rustc: self.rustc.clone(),
@@ -143,71 +138,5 @@ impl Record {
             return fs::rename(fresh, &self.bitcode).map_err(files);
         }
         Err(SecondPassError::refused(crate_name(), &output))
-    }
-}
-
-/// The variables of this process that cargo set for one crate.
-pub(crate) fn crate_variables() -> BTreeMap<String, String> {
-    let known = command_variables();
-    env::vars_os()
-        .filter(|(name, _)| belongs_to_one_crate(name, &known))
-        // rustc shows `env!` only what is UTF-8.
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
-}
-
-/// `None` if the wrapper was not started by the command, so that nobody says what the user's are.
-fn command_variables() -> Option<HashSet<OsString>> {
-    let names = env::var_os(variables::COMMAND_VARIABLES)?;
-    Some(names.to_string_lossy().split(':').map(OsString::from).collect())
-}
-
-/// Whether cargo sets this variable anew for each crate. Secrets of the user are never among them,
-/// because what the user's own environment has is not; where that is not known, only what cargo
-/// always sets.
-fn belongs_to_one_crate(name: &OsString, known: &Option<HashSet<OsString>>) -> bool {
-    let Some(text) = name.to_str() else { return false };
-    // The job server is that of the running cargo, not of the one that compiled the crate.
-    let of_the_run = text.starts_with("CROSSCUT_") || text == "CARGO_MAKEFLAGS";
-    if of_the_run || text.contains("TOKEN") {
-        return false;
-    }
-    // cargo sets these for every crate, also where the user's environment has them.
-    let of_cargo = text == "OUT_DIR"
-        || text == "LD_LIBRARY_PATH"
-        || text.starts_with("CARGO_PKG_")
-        || text.starts_with("CARGO_MANIFEST_")
-        || text.starts_with("CARGO_BIN_")
-        || matches!(text, "CARGO" | "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE");
-    of_cargo || known.as_ref().is_some_and(|known| !known.contains(name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_crates_variables_are_those_cargo_sets_and_those_the_user_did_not_have() {
-        let known = ["HOME", "OUT_DIR", "CARGO_HOME", "CARGO_PKG_NAME"].map(OsString::from);
-        let known = Some(HashSet::from(known));
-        let belongs = |name: &str| belongs_to_one_crate(&name.into(), &known);
-        assert!(belongs("OUT_DIR"));
-        assert!(belongs("CARGO_PKG_NAME"));
-        assert!(belongs("SET_BY_A_BUILD_SCRIPT"));
-        assert!(!belongs("HOME"));
-        assert!(!belongs("CARGO_MAKEFLAGS"));
-        assert!(!belongs("CARGO_HOME"));
-    }
-
-    #[test]
-    fn tokens_are_never_written_down() {
-        let nothing_known = Some(HashSet::new());
-        assert!(!belongs_to_one_crate(&"CARGO_REGISTRY_TOKEN".into(), &nothing_known));
-    }
-
-    #[test]
-    fn a_wrapper_that_somebody_else_starts_writes_down_nothing_of_the_user() {
-        assert!(!belongs_to_one_crate(&"AWS_SECRET_ACCESS_KEY".into(), &None));
-        assert!(belongs_to_one_crate(&"CARGO_PKG_NAME".into(), &None));
     }
 }

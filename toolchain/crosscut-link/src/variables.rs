@@ -3,8 +3,8 @@
 /// A wrapper of rustc that was set before ours: it runs the host's compilation.
 pub const CHAINED_WRAPPER: &str = "CROSSCUT_CHAINED_RUSTC_WRAPPER";
 
-/// The names in the environment of the command, separated by `:`. Whatever a compilation has
-/// beyond them was set by cargo for that crate.
+/// The environment of the command, as [`described`](crate::environment::described). Whatever a
+/// compilation has beyond it, or with another value, was set by cargo for that crate.
 pub const COMMAND_VARIABLES: &str = "CROSSCUT_COMMAND_VARIABLES";
 
 /// A lowering pass whose result is to be written as text.

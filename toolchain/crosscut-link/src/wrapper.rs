@@ -1,7 +1,7 @@
 //! The rustc wrapper: cargo runs it where it would have run rustc.
 //!
 //! - Questions to rustc, build scripts, procedural macros and checks: rustc runs unchanged.
-//! - Crates that do not reach the device crate: their [record] is written, then rustc
+//! - Crates that do not reach the device crate: their [record](crate::record) is written, then rustc
 //!   runs unchanged.
 //! - Libraries that reach it: rustc runs, then the second pass. In this order, because other crates
 //!   wait for the metadata that the first one writes.
@@ -20,10 +20,10 @@ use std::process::{Command, ExitCode};
 use crate::arguments::Arguments;
 use crate::diagnostic::{self, Form};
 use crate::paths::CratePaths;
-use crate::record::{self, Record, RecordError};
+use crate::record::{Record, RecordError};
 use crate::second_pass::{self, Mangling};
 use crate::tools::Tools;
-use crate::{exec, response, variables};
+use crate::{environment, exec, response, variables};
 
 /// The crate that every kernel reaches.
 const DEVICE_CRATE: &str = "crosscut_device";
@@ -88,7 +88,7 @@ impl Compilation {
             rustc: program.to_str()?.to_string(),
             arguments: second.words(),
             folder,
-            variables: record::crate_variables(),
+            variables: environment::of_one_crate(),
             bitcode,
             externs,
             target: arguments.target().map(String::from),
@@ -145,11 +145,8 @@ impl Compilation {
         diagnostic::forget(&self.paths.diagnostics());
         let status = messages::run(&mut host, form(&self.arguments), &self.paths.diagnostics())
             .map_err(|error| cannot_start(&host, &error))?;
-        if status.success()
-            && let Some((folder, stem)) = self.arguments.output()
-        {
-            let file = self.record.folder.join(folder).join(format!("{stem}.d"));
-            dep_info::add(&file, &executable);
+        if status.success() {
+            dep_info::add(&self.paths.dep_info(), &executable);
         }
         Ok(exec::exit_code(status))
     }

@@ -102,6 +102,40 @@ fn a_crate_is_compiled_for_devices_once_a_kernel_calls_it() {
     assert_eq!(workspace.find("device/registrar-").len(), 1, "its record only");
 }
 
+/// Gives `numbers` a number that is known when it is compiled.
+fn with_a_number_of_the_environment(workspace: &Workspace) {
+    let source = "const NUMBER: u32 = match u32::from_str_radix(env!(\"NUMBER\"), 10) {\
+            Ok(number) => number, Err(_) => panic!() };\
+        #[inline(never)] pub fn odd(x: usize) -> u32 { x as u32 | NUMBER }";
+    workspace.write("numbers/src/lib.rs", source);
+}
+
+const BUILD_SCRIPT: &str = "fn main() { println!(\"cargo::rustc-env=NUMBER=1111111111\") }";
+
+/// Which of two numbers a build with `NUMBER=1222222222` has in its device code.
+fn number_on_the_device(workspace: &Workspace) -> Vec<u32> {
+    let dump = ["build", "-q", "--dump-after", "link", "--dump-dir", "dumps"];
+    works(workspace.crosscut(&dump).env("NUMBER", "1222222222"));
+    let code = std::fs::read_to_string(workspace.path("dumps/link.ll")).unwrap();
+    [1111111111, 1222222222].into_iter().filter(|it| code.contains(&it.to_string())).collect()
+}
+
+#[test]
+fn a_variable_of_a_build_script_counts_for_more_than_the_users_on_devices_too() {
+    let workspace = with_kernels(&main_with(CHECK), "");
+    with_a_number_of_the_environment(&workspace);
+    workspace.write("numbers/build.rs", BUILD_SCRIPT);
+    assert_eq!(number_on_the_device(&workspace), [1111111111]);
+}
+
+#[test]
+fn a_variable_of_the_linked_crates_build_script_is_not_that_of_others() {
+    let workspace = with_kernels(&main_with(CHECK), "");
+    with_a_number_of_the_environment(&workspace);
+    workspace.write("build.rs", BUILD_SCRIPT);
+    assert_eq!(number_on_the_device(&workspace), [1222222222]);
+}
+
 #[test]
 fn what_a_check_compiles_for_macros_has_its_record_when_kernels_call_it() {
     // Without debug information on either side, macros and the program share `numbers`.

@@ -39,7 +39,7 @@ impl Program {
     /// Follows the records from the crate that is linked. Crates that have none and need none (those of
     /// the standard library, procedural macros) have no part here.
     pub(super) fn collect(record: Record, link: &[OsString]) -> Result<Self, Failure> {
-        let paths = paths_of(&record.bitcode);
+        let paths = CratePaths::of_bitcode(&record.bitcode);
         let linked: HashSet<&OsStr> =
             link.iter().filter_map(|word| Path::new(word).file_name()).collect();
         let mut members = Vec::new();
@@ -178,13 +178,6 @@ fn no_libraries(reason: &str) -> Failure {
     )
 }
 
-/// The paths of the crate with this bitcode.
-fn paths_of(bitcode: &Path) -> CratePaths {
-    let folder = bitcode.parent().and_then(Path::parent).unwrap_or(Path::new(""));
-    let stem = bitcode.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    CratePaths::new(folder, stem)
-}
-
 #[cfg(test)]
 pub(super) mod fixture {
     use super::*;
@@ -220,13 +213,6 @@ pub(super) mod fixture {
 mod tests {
     use super::fixture::record;
     use super::*;
-
-    #[test]
-    fn the_paths_of_a_crate_are_found_from_its_bitcode() {
-        let paths = paths_of(Path::new("t/deps/device/v1.2-3.bc"));
-        assert_eq!(paths, CratePaths::new(Path::new("t/deps"), "v1.2-3".into()));
-        assert_eq!(paths.bitcode(), Path::new("t/deps/device/v1.2-3.bc"));
-    }
 
     fn collect(app: Record, link: &[OsString]) -> Program {
         Program::collect(app, link).ok().expect("every record can be read")
