@@ -144,6 +144,11 @@ impl Arguments {
             || self.crate_types().any(|kind| matches!(kind, "bin" | "cdylib" | "dylib"))
     }
 
+    /// Whether all that comes of this crate is an archive for other languages' linkers.
+    pub(crate) fn makes_static_library_only(&self) -> bool {
+        self.crate_types().next().is_some() && self.crate_types().all(|kind| kind == "staticlib")
+    }
+
     /// Whether rustc merges the crates of a program (link-time optimisation) before it links.
     pub(crate) fn merges_crates(&self) -> bool {
         let off = |value: &str| matches!(value, "n" | "no" | "off" | "false");
@@ -267,6 +272,14 @@ mod tests {
         }
         for line in ["--crate-type lib", "--crate-type=rlib", "--crate-type staticlib"] {
             assert!(!parse(line).links(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_static_library_is_told_apart_from_crates_that_are_one_among_others() {
+        assert!(parse("--crate-type staticlib").makes_static_library_only());
+        for line in ["", "--crate-type lib", "--crate-type staticlib,rlib", "--test"] {
+            assert!(!parse(line).makes_static_library_only(), "{line}");
         }
     }
 

@@ -21,9 +21,22 @@ pub enum Form {
     JsonAnsi,
 }
 
-/// Prints a message that is not about a place in the source.
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Severity {
+    Error,
+    Warning,
+}
+
+/// Prints an error that is not about a place in the source.
 pub fn print_error(form: Form, message: &str, help: &str) {
     print(form, &without_place(message, help));
+}
+
+/// Prints a warning that is not about a place in the source. cargo counts it, and says it again for as long
+/// as the crate is not compiled anew.
+pub(crate) fn print_warning(form: Form, message: &str, help: &str) {
+    print_as(Severity::Warning, form, &without_place(message, help));
 }
 
 /// A message that is not about a place in the source. Lines of `message` after the first become
@@ -40,12 +53,17 @@ pub(crate) fn without_place(message: &str, help: &str) -> Diagnostic {
     }
 }
 
-/// Prints one diagnostic on standard error.
+/// Prints one error on standard error.
 pub(crate) fn print(form: Form, diagnostic: &Diagnostic) {
+    print_as(Severity::Error, form, diagnostic);
+}
+
+fn print_as(severity: Severity, form: Form, diagnostic: &Diagnostic) {
+    let colours = io::IsTerminal::is_terminal(&io::stderr());
     let mut text = match form {
-        Form::Text => render(diagnostic, io::IsTerminal::is_terminal(&io::stderr())) + "\n",
-        Form::Json => json_message(diagnostic, false).to_string(),
-        Form::JsonAnsi => json_message(diagnostic, true).to_string(),
+        Form::Text => render(severity, diagnostic, colours) + "\n",
+        Form::Json => json_message(severity, diagnostic, false).to_string(),
+        Form::JsonAnsi => json_message(severity, diagnostic, true).to_string(),
     };
     text.push('\n');
     // Nobody is left to be told if standard error is gone.
@@ -71,10 +89,14 @@ pub(crate) fn forget(file: &Path) {
 }
 
 /// The diagnostic as text, without a final line end.
-fn render(diagnostic: &Diagnostic, colours: bool) -> String {
+fn render(severity: Severity, diagnostic: &Diagnostic, colours: bool) -> String {
     let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
     let excerpt = diagnostic.span.as_ref().and_then(source::excerpt);
-    let mut group: Group<'_> = Group::with_title(Level::ERROR.primary_title(&diagnostic.message));
+    let level = match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let mut group: Group<'_> = Group::with_title(level.primary_title(&diagnostic.message));
     let path = diagnostic.span.as_ref().map(|span| span.file.to_string_lossy());
     if let (Some(span), Some(path)) = (&diagnostic.span, &path) {
         group = match &excerpt {
@@ -114,7 +136,7 @@ fn children(diagnostic: &Diagnostic) -> impl Iterator<Item = (&'static str, &str
     notes.map(|note| ("note", note)).chain(help.map(|help| ("help", help)))
 }
 
-fn json_message(diagnostic: &Diagnostic, colours: bool) -> Value {
+fn json_message(severity: Severity, diagnostic: &Diagnostic, colours: bool) -> Value {
     let excerpt = diagnostic.span.as_ref().and_then(source::excerpt);
     let children: Vec<Value> = children(diagnostic)
         .map(|(level, text)| {
@@ -128,11 +150,11 @@ fn json_message(diagnostic: &Diagnostic, colours: bool) -> Value {
         "$message_type": "diagnostic",
         "message": diagnostic.message,
         "code": null,
-        "level": "error",
+        "level": match severity { Severity::Error => "error", Severity::Warning => "warning" },
         "spans": json_spans(diagnostic, excerpt.as_ref()),
         "children": children,
         // rustc leaves an empty line after each message.
-        "rendered": render(diagnostic, colours) + "\n\n",
+        "rendered": render(severity, diagnostic, colours) + "\n\n",
     })
 }
 

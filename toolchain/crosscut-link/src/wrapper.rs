@@ -4,7 +4,7 @@
 //! - Crates that do not reach the device crate: their [record](crate::record) is written, then rustc
 //!   runs unchanged.
 //! - Libraries that reach it: rustc runs, then the second pass. In this order, because other crates
-//!   wait for the metadata that the first one writes.
+//!   wait for the metadata that the first one writes. Static libraries get a warning instead.
 //! - Programs, tests and dynamic libraries that reach it: rustc runs with our linker, which begins
 //!   with this crate's second pass; so rustc's own errors always come first and alone.
 
@@ -116,10 +116,24 @@ impl Compilation {
         if !status.success() {
             return Ok(exec::exit_code(status));
         }
+        if self.arguments.makes_static_library_only() {
+            self.warn_of_static_library();
+            return Ok(ExitCode::SUCCESS);
+        }
         self.record
             .compile()
             .map_err(|error| Failure { message: error.to_string(), help: error.help() })?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Nobody's linker is ours who links an archive, and no crate can name one.
+    fn warn_of_static_library(&self) {
+        let message = format!(
+            "`{}` is a static library, which gets no device code: its kernels run on the host CPU only",
+            self.record.crate_name
+        );
+        let help = "set `crate-type = [\"cdylib\"]`, or link the kernels into a Rust program";
+        diagnostic::print_warning(form(&self.arguments), &message, help);
     }
 
     fn run_linking(&self, mut host: Command, words: &[OsString]) -> Result<ExitCode, Failure> {

@@ -157,6 +157,29 @@ fn what_a_check_compiles_for_macros_has_its_record_when_kernels_call_it() {
 }
 
 #[test]
+fn a_static_library_is_built_with_a_warning_that_it_has_no_device_code() {
+    let workspace = with_kernels("fn main() {}", "[lib]\ncrate-type = [\"staticlib\"]\n");
+    let library = format!("#[unsafe(no_mangle)] pub extern \"C\" fn check() {{ {CHECK} }}");
+    workspace.write("src/lib.rs", &library);
+    let warning = "warning: `app` is a static library, which gets no device code: its kernels run on the \
+        host CPU only\n |\n = help: set `crate-type = [\"cdylib\"]`, or link the kernels into a Rust \
+        program\n\n";
+    // The second time nothing is compiled, and cargo says again what was said.
+    for _ in 0..2 {
+        let output = works(&mut workspace.crosscut(&["build", "--lib"]));
+        let stderr = text(&output.stderr);
+        assert_eq!(stderr.matches(warning).count(), 1, "{warning}is not once in\n{stderr}");
+        assert!(stderr.contains("warning: `app` (lib) generated 1 warning\n"), "{stderr}");
+    }
+    let shared = "[lib]\ncrate-type = [\"cdylib\", \"staticlib\"]\n";
+    let manifest = std::fs::read_to_string(workspace.path("Cargo.toml")).unwrap();
+    let manifest = manifest.replace("[lib]\ncrate-type = [\"staticlib\"]\n", shared);
+    workspace.write("Cargo.toml", &manifest);
+    let output = works(&mut workspace.crosscut(&["build", "-q", "--lib"]));
+    assert_eq!(text(&output.stderr), "", "the shared library has device code");
+}
+
+#[test]
 fn a_dump_is_written_also_where_nothing_else_has_changed() {
     let workspace = with_kernels(&main_with(CHECK), "");
     works(&mut workspace.crosscut(&["build", "-q"]));

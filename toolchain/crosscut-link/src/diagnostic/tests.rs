@@ -35,7 +35,7 @@ error: `std::fs::read` cannot run on a device
   |
   = note: `sum` calls `load`, which calls `std::fs::read`
   = help: read the file on the host and pass its bytes in a buffer";
-    assert_eq!(shown(&render(&diagnostic(&file), false), folder.path()), expected);
+    assert_eq!(shown(&render(Severity::Error, &diagnostic(&file), false), folder.path()), expected);
 }
 
 #[test]
@@ -48,7 +48,7 @@ error: `std::fs::read` cannot run on a device
  = note: reached from kernel `sum`
  = note: `sum` calls `load`, which calls `std::fs::read`
  = help: read the file on the host and pass its bytes in a buffer";
-    assert_eq!(shown(&render(&diagnostic(&file), false), folder.path()), expected);
+    assert_eq!(shown(&render(Severity::Error, &diagnostic(&file), false), folder.path()), expected);
 }
 
 #[test]
@@ -59,7 +59,10 @@ error: LLVM 22 is missing
  |
  = note: no libLLVM.so.22.1 was found
  = help: install it";
-    assert_eq!(render(&message, false), expected);
+    assert_eq!(render(Severity::Error, &message, false), expected);
+    let warning = json_message(Severity::Warning, &message, false);
+    assert_eq!(warning["level"], "warning");
+    assert!(warning["rendered"].as_str().unwrap().starts_with("warning: LLVM 22 is missing\n"));
 }
 
 #[test]
@@ -67,7 +70,7 @@ fn cargo_gets_a_message_as_rustc_writes_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sum.rs");
     fs::write(&file, SOURCE).unwrap();
-    let message = json_message(&diagnostic(&file), true);
+    let message = json_message(Severity::Error, &diagnostic(&file), true);
     assert_eq!(message["$message_type"], "diagnostic");
     assert_eq!(message["level"], "error");
     assert!(message["rendered"].as_str().unwrap().contains("\u{1b}["));
@@ -76,7 +79,7 @@ fn cargo_gets_a_message_as_rustc_writes_it() {
     assert_eq!((&span["column_end"], &span["byte_start"]), (&json!(40), &json!(28)));
     assert_eq!(span["text"][0]["highlight_end"], 40);
     assert_eq!(message["children"][1]["level"], "help");
-    let plain = json_message(&diagnostic(&file), false);
+    let plain = json_message(Severity::Error, &diagnostic(&file), false);
     assert!(!plain["rendered"].as_str().unwrap().contains('\u{1b}'));
 }
 
