@@ -1,8 +1,9 @@
 //! Device globals and statics.
 
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crosscut::prelude::*;
+use crosscut::property::DeviceImageScope;
 use crosscut_language::{agree, map};
 
 #[test]
@@ -123,4 +124,26 @@ fn one_of_a_pair_of_globals_is_changed_and_the_other_is_not() {
         Ok(vec![queue.read(&PAIR.0)?, queue.read(&PAIR.1)?])
     });
     assert_eq!(pair, [601, 6]);
+}
+
+#[test]
+fn every_byte_of_a_variable_of_the_image_is_its_own() {
+    static BYTES: DeviceGlobal<[AtomicU8; 6], DeviceImageScope> = DeviceGlobal::zeroed();
+    static PAIRS: DeviceGlobal<[AtomicU16; 4], DeviceImageScope> = DeviceGlobal::zeroed();
+    let found = agree(|queue| {
+        queue.reset(&BYTES)?;
+        queue.reset(&PAIRS)?;
+        queue.single_task((), |()| {
+            BYTES[1].store(7, Relaxed);
+            BYTES[2].fetch_add(BYTES[1].load(Relaxed) + 2, Relaxed);
+            let _ = BYTES[3].compare_exchange(0, 11, Relaxed, Relaxed);
+            BYTES[5].fetch_max(13, Relaxed);
+            PAIRS[1].store(700, Relaxed);
+            PAIRS[2].swap(PAIRS[1].load(Relaxed) + 200, Relaxed);
+            let _ = PAIRS[3].compare_exchange(0, 1100, Relaxed, Relaxed);
+        })?;
+        let (bytes, pairs) = (queue.read(&BYTES)?, queue.read(&PAIRS)?);
+        Ok(bytes.map(u16::from).into_iter().chain(pairs).collect())
+    });
+    assert_eq!(found, [0, 7, 9, 11, 0, 13, 0, 700, 900, 1100]);
 }

@@ -36,6 +36,12 @@ impl<'a> Instruction<'a> {
         Some(Self { result, opcode, text })
     }
 
+    /// What stands behind its opcode.
+    pub(crate) fn rest(&self) -> &'a str {
+        let opcode = tokens(self.text).nth(if self.result.is_some() { 2 } else { 0 });
+        opcode.map_or("", |(at, word)| self.text[at + word.len()..].trim_start())
+    }
+
     /// Every value it uses (`%...` and `@...`), its own result not among them.
     pub(crate) fn operands(&self) -> impl Iterator<Item = &'a str> {
         tokens(self.text)
@@ -141,6 +147,25 @@ pub(crate) fn value_of(operand: &str) -> Option<&str> {
     (value != ")").then_some(value)
 }
 
+/// The type of an operand that is a pointer: `ptr addrspace(1)` of `ptr addrspace(1) @g`, and of
+/// `ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @g, i64 4)`.
+pub(crate) fn pointer_type(operand: &str) -> Option<&str> {
+    let mut words = tokens(operand);
+    let (start, word) = words.next().filter(|word| word.1 == "ptr")?;
+    let end = match words.next() {
+        // Behind it come a bracket, the number, and the other bracket.
+        Some((_, "addrspace")) => words.nth(2)?.0 + 1,
+        _ => start + word.len(),
+    };
+    Some(&operand[start..end])
+}
+
+/// The address space of such an operand: `1`, and `0` where it names none.
+pub(crate) fn pointer_space(operand: &str) -> Option<&str> {
+    let kind = pointer_type(operand)?;
+    Some(kind.split_once('(').map_or("0", |(_, number)| number.trim_end_matches(')')))
+}
+
 /// A number as LLVM writes it: signed decimal, of which the bits count.
 fn parse_number(value: &str) -> Option<u64> {
     value.parse::<u64>().ok().or_else(|| value.parse::<i64>().ok().map(i64::cast_unsigned))
@@ -173,6 +198,30 @@ mod tests {
     fn labels_are_no_instructions() {
         assert_eq!(Instruction::parse("start:                    ; preds = %a"), None);
         assert_eq!(Instruction::parse("  ret void").unwrap().opcode, "ret");
+    }
+
+    #[test]
+    fn what_stands_behind_the_opcode_is_found_whatever_the_result_is_called() {
+        let load = Instruction::parse("  %my.load = load atomic i8, ptr %p").unwrap();
+        assert_eq!(load.rest(), "atomic i8, ptr %p");
+        assert_eq!(Instruction::parse("store i8 1, ptr %p").unwrap().rest(), "i8 1, ptr %p");
+    }
+
+    #[test]
+    fn the_type_of_a_pointer_ends_where_its_value_begins() {
+        for (operand, kind, space) in [
+            ("ptr %p", "ptr", "0"),
+            ("ptr addrspace(3) %p", "ptr addrspace(3)", "3"),
+            ("ptr getelementptr (i8, ptr @g, i64 4)", "ptr", "0"),
+            (
+                "ptr addrspace(4) addrspacecast (ptr addrspace(1) @g to ptr addrspace(4))",
+                "ptr addrspace(4)",
+                "4",
+            ),
+        ] {
+            assert_eq!((pointer_type(operand), pointer_space(operand)), (Some(kind), Some(space)));
+        }
+        assert_eq!(pointer_type("i64 %p"), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Ir, Item};
+use crate::ir::{Ir, Item, pointer_space, split_at_commas};
 
 /// The bits of a memory semantics that name work-group and global memory.
 const LOCAL_MEMORY: u32 = 0x100;
@@ -75,19 +75,20 @@ struct Access<'l> {
 impl<'l> Access<'l> {
     fn parse(text: &'l str) -> Option<Self> {
         let text = text.strip_prefix("volatile ").unwrap_or(text);
-        let (what, rest) = text.split_once(", ptr addrspace(")?;
+        // Both what is stored and where may be expressions, with commas of their own.
+        let [what, place, ..] = *split_at_commas(text).as_slice() else { return None };
         let (kind, value) = what.split_once(' ').unwrap_or((what, ""));
-        let space = rest.split_once(')')?.0;
+        let space = pointer_space(place)?;
         let memory = match space {
             "1" => GLOBAL_MEMORY,
             "3" => LOCAL_MEMORY,
             "4" => GLOBAL_MEMORY | LOCAL_MEMORY,
             _ => return None,
         };
-        let at = text.rfind(" syncscope(")?;
-        let (scope, order) = strength(&text[at + 1..])?;
+        let at = place.rfind(" syncscope(")?;
+        let (scope, order) = strength(&place[at + 1..])?;
         let semantics = if order == 0 { 0 } else { order | memory };
-        let pointer = &text[what.len() + 2..at];
+        let pointer = &place[..at];
         Some(Self { kind, value, pointer, space, scope, semantics })
     }
 }
@@ -147,6 +148,21 @@ mod tests {
             call(line).unwrap(),
             "  call void @_Z19__spirv_AtomicStorePU3AS1iiii(ptr addrspace(1) getelementptr (i8, ptr \
              addrspace(1) @g, i64 4), i32 1, i32 0, i32 -7)"
+        );
+    }
+
+    #[test]
+    fn a_store_of_an_address_as_a_number_is_a_call() {
+        let value =
+            "ptrtoint (ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @g, i64 4) to i64)";
+        let line = format!(
+            "  store atomic i64 {value}, ptr addrspace(1) %p syncscope(\"device\") release, align 8"
+        );
+        assert_eq!(
+            call(&line).unwrap(),
+            format!(
+                "  call void @_Z19__spirv_AtomicStorePU3AS1liil(ptr addrspace(1) %p, i32 1, i32 516, i64 {value})"
+            )
         );
     }
 

@@ -55,13 +55,15 @@ pub(crate) fn scoped(line: &str, scope: &str) -> String {
     if line.contains("syncscope(") {
         return line.to_owned();
     }
-    let ordering = tokens(line).find(|token| {
-        matches!(token.1, "unordered" | "monotonic" | "acquire" | "release" | "acq_rel" | "seq_cst")
-    });
-    match ordering {
+    match tokens(line).find(|token| is_order(token.1)) {
         Some((at, _)) => format!("{}syncscope(\"{scope}\") {}", &line[..at], &line[at..]),
         None => line.to_owned(),
     }
+}
+
+/// Whether a word is a memory order.
+pub(crate) fn is_order(word: &str) -> bool {
+    matches!(word, "unordered" | "monotonic" | "acquire" | "release" | "acq_rel" | "seq_cst")
 }
 
 /// The scopes that are open, the innermost last.

@@ -4,7 +4,7 @@
 //! such word around it that is its own, and nobody to share it with: there they are plain code.
 
 use super::memory_scopes;
-use crate::ir::{Instruction, tokens};
+use crate::ir::{Instruction, pointer_space, split_at_commas, tokens};
 
 /// The address space of an item's own variables.
 const PRIVATE: &str = "0";
@@ -13,68 +13,65 @@ const LOCAL: &str = "3";
 
 /// An atomic of 8 or 16 bits as a call of the library; `None` for other widths.
 pub(crate) fn call(instruction: &Instruction<'_>) -> Option<String> {
-    let words: Vec<&str> = tokens(instruction.text).map(|token| token.1).collect();
-    let space = words
-        .iter()
-        .position(|&word| word == "addrspace")
-        .and_then(|at| words.get(at + 2))
-        .copied()
-        .unwrap_or("0");
-    let pointer = words.iter().position(|&word| word == "ptr")?;
-    let address = words[pointer..].iter().find(|word| word.starts_with(['%', '@']))?;
-    let comma =
-        |from: usize| words[from..].iter().position(|&word| word == ",").map(|at| from + at);
-    let result = instruction.result;
-    let strength = strength(instruction.text, &words);
-    match instruction.opcode {
-        "atomicrmw" => {
-            let operation = words[3..pointer].iter().find(|&&word| word != "volatile")?;
-            let at = comma(pointer)?;
-            let kind = match *words.get(at + 1)? {
-                // SPIR-V has no such operation.
-                kind if *operation == "nand" => kind,
-                _ => width(words.get(at + 1)?)?,
-            };
-            let value = words.get(at + 2)?;
-            Some(format!(
-                "  {} = call {kind} @__crosscut_narrow.{operation}.{kind}.{space}.{strength}(ptr addrspace({space}) {address}, {kind} {value})",
-                result?
-            ))
+    let operands: Vec<&str> =
+        split_at_commas(instruction.rest()).into_iter().map(without_order).collect();
+    // The result, what is done, with which type, where, and with which values.
+    let (result, operation, kind, pointer, values) = match (instruction.opcode, &*operands) {
+        ("atomicrmw", [place, value, ..]) => {
+            let place = place.strip_prefix("volatile ").unwrap_or(place);
+            let (operation, pointer) = place.split_once(' ')?;
+            let (kind, _) = value.split_once(' ')?;
+            // SPIR-V has no "not and" of any width.
+            let kind = if operation == "nand" { kind } else { width(kind)? };
+            (instruction.result, operation, kind, pointer, vec![*value])
         }
-        "cmpxchg" => {
-            let at = comma(pointer)?;
-            let kind = width(words.get(at + 1)?)?;
-            let expected = words.get(at + 2)?;
-            let new = words.get(comma(at + 1)? + 2)?;
-            Some(format!(
-                "  {} = call {{ {kind}, i1 }} @__crosscut_narrow.cmpxchg.{kind}.{space}.{strength}(ptr addrspace({space}) {address}, {kind} {expected}, {kind} {new})",
-                result?
-            ))
+        ("cmpxchg", [place, expected, new, ..]) => {
+            let (kind, _) = expected.split_once(' ')?;
+            let pointer = &place[place.find("ptr")?..];
+            (instruction.result, "cmpxchg", width(kind)?, pointer, vec![*expected, *new])
         }
-        "load" => {
-            let kind = width(words.get(words.iter().position(|&word| word == "atomic")? + 1)?)?;
-            Some(format!(
-                "  {} = call {kind} @__crosscut_narrow.load.{kind}.{space}.{strength}(ptr addrspace({space}) {address})",
-                result?
-            ))
+        ("load", [what, pointer, ..]) => {
+            (instruction.result, "load", width(accessed(what)?)?, *pointer, vec![])
         }
-        "store" => {
-            let at = words.iter().position(|&word| word == "atomic")?;
-            let kind = width(words.get(at + 1)?)?;
-            let value = words.get(at + 2)?;
-            Some(format!(
-                "  call void @__crosscut_narrow.store.{kind}.{space}.{strength}(ptr addrspace({space}) {address}, {kind} {value})"
-            ))
+        ("store", [what, pointer, ..]) => {
+            let value = accessed(what)?;
+            let (kind, _) = value.split_once(' ')?;
+            (None, "store", width(kind)?, *pointer, vec![value])
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let returned = match operation {
+        "store" => "void".to_owned(),
+        "cmpxchg" => format!("{{ {kind}, i1 }}"),
+        _ => kind.to_owned(),
+    };
+    let space = pointer_space(pointer)?;
+    let strength = strength(instruction.text);
+    let arguments = [vec![pointer], values].concat().join(", ");
+    let result = result.map_or_else(String::new, |result| format!("{result} = "));
+    Some(format!(
+        "  {result}call {returned} @__crosscut_narrow.{operation}.{kind}.{space}.{strength}({arguments})"
+    ))
+}
+
+/// An operand without the scope and the orders behind it. A pointer may be an expression: of the words in it
+/// none is to be taken for the whole.
+fn without_order(operand: &str) -> &str {
+    let end = tokens(operand).find(|it| it.1 == "syncscope" || memory_scopes::is_order(it.1));
+    end.map_or(operand, |(at, _)| operand[..at].trim_end())
+}
+
+/// What an atomic load or store is of: the type, and of a store the value.
+fn accessed(what: &str) -> Option<&str> {
+    let what = what.strip_prefix("atomic ")?;
+    Some(what.strip_prefix("volatile ").unwrap_or(what))
 }
 
 /// How far an atomic reaches and what it orders, `device.monotonic`, as a part of a name.
-fn strength(text: &str, words: &[&str]) -> String {
+fn strength(text: &str) -> String {
     let scope = text.split_once("syncscope(\"").and_then(|(_, rest)| rest.split_once('"'));
     let scope = scope.map_or_else(|| memory_scopes::unasked(text), |(scope, _)| scope);
-    let has = |order| words.contains(&order);
+    let has = |order| tokens(text).any(|token| token.1 == order);
     let order = if has("seq_cst") {
         "seq_cst"
     } else if has("acq_rel") || has("acquire") && has("release") {
@@ -90,8 +87,8 @@ fn strength(text: &str, words: &[&str]) -> String {
     format!("{scope}.{order}")
 }
 
-fn width<'a>(kind: &&'a str) -> Option<&'a str> {
-    matches!(*kind, "i8" | "i16").then_some(*kind)
+fn width(kind: &str) -> Option<&str> {
+    matches!(kind, "i8" | "i16").then_some(kind)
 }
 
 /// An atomic of 8 or 16 bits, by exchange of the 32 bits around it. `rest` is
@@ -298,6 +295,40 @@ mod tests {
         );
         let shared = definition("add.i8.1.device.monotonic").unwrap();
         assert!(shared.contains("cmpxchg ptr addrspace(1)"));
+    }
+
+    #[test]
+    fn an_element_of_a_variable_is_not_taken_for_the_first() {
+        const PLACE: &str =
+            "ptr addrspace(1) getelementptr inbounds nuw (i8, ptr addrspace(1) @F, i64 2)";
+        for (line, wanted) in [
+            (
+                "store atomic i8 7, PLACE monotonic, align 1",
+                "  call void @__crosscut_narrow.store.i8.1.device.monotonic(PLACE, i8 7)",
+            ),
+            (
+                "%x = load atomic i16, PLACE syncscope(\"workgroup\") acquire, align 2",
+                "  %x = call i16 @__crosscut_narrow.load.i16.1.workgroup.acquire(PLACE)",
+            ),
+            (
+                "%x = atomicrmw umax PLACE, i8 %v seq_cst, align 1",
+                "  %x = call i8 @__crosscut_narrow.umax.i8.1.device.seq_cst(PLACE, i8 %v)",
+            ),
+            (
+                "%x = atomicrmw nand PLACE, i32 -1 release, align 4",
+                "  %x = call i32 @__crosscut_narrow.nand.i32.1.device.release(PLACE, i32 -1)",
+            ),
+            (
+                "%x = cmpxchg weak PLACE, i8 1, i8 %v acq_rel monotonic, align 1",
+                "  %x = call { i8, i1 } @__crosscut_narrow.cmpxchg.i8.1.device.acq_rel(PLACE, i8 1, i8 %v)",
+            ),
+        ] {
+            let line = line.replace("PLACE", PLACE);
+            let found = call(&Instruction::parse(&line).unwrap());
+            assert_eq!(found.as_deref(), Some(wanted.replace("PLACE", PLACE).as_str()));
+        }
+        let plain = format!("%x = load i8, {PLACE}, align 1");
+        assert_eq!(call(&Instruction::parse(&plain).unwrap()), None);
     }
 
     #[test]
