@@ -106,6 +106,7 @@ fn annotations(module: &Path) -> Vec<u32> {
 fn expected_annotations(name: &str) -> &'static [u32] {
     match name {
         "image-scope" => &[spirv::CAPABILITY_HOST_ACCESS, spirv::CAPABILITY_FPGA_VARIABLES],
+        "image-scope-elements" => &[spirv::CAPABILITY_HOST_ACCESS],
         _ => &[],
     }
 }

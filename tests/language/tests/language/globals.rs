@@ -147,3 +147,27 @@ fn every_byte_of_a_variable_of_the_image_is_its_own() {
     });
     assert_eq!(found, [0, 7, 9, 11, 0, 13, 0, 700, 900, 1100]);
 }
+
+#[test]
+fn elements_of_a_variable_of_the_image_may_be_wide_or_odd() {
+    static WIDE: DeviceGlobal<[u128; 4], DeviceImageScope> =
+        DeviceGlobal::new([1, 2 << 70, 3 << 90, 4]);
+    static ODD: DeviceGlobal<[[u8; 3]; 4], DeviceImageScope> =
+        DeviceGlobal::new([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]);
+    agree(|queue| {
+        queue.reset(&WIDE)?;
+        queue.reset(&ODD)?;
+        let mut out = queue.zeroed::<u128>(3)?;
+        queue.for_each(&mut out, (), |i, out, ()| {
+            let odd = ODD.get()[2];
+            *out = WIDE.get()[2] + WIDE.get()[1] + (odd[i] as u128);
+        })?;
+        queue.single_task(WIDE.exclusive(), |wide| wide[3] += wide[2] << 3)?;
+        queue.single_task(ODD.exclusive(), |odd| odd[1] = odd[2])?;
+        let odd = queue.read(&ODD)?;
+        let mut all = queue.download(&out)?;
+        all.extend(queue.read(&WIDE)?);
+        all.extend(odd.concat().into_iter().map(u128::from));
+        Ok(all)
+    });
+}

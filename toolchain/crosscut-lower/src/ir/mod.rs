@@ -10,7 +10,7 @@ mod lex;
 
 use std::collections::{HashMap, HashSet};
 
-pub(crate) use instruction::{Call, Instruction, pointer_space, value_of};
+pub(crate) use instruction::{Call, Instruction, pointer_space, pointer_type, value_of};
 pub(crate) use lex::{replace_tokens, split_at_commas, tokens, unescape};
 
 /// What an [`Item`] is.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::parse::{Form, bits, parse};
 use super::{align_at, suffixed};
-use crate::ir::{Instruction, Item, tokens};
+use crate::ir::{Instruction, Item, pointer_type, tokens};
 
 /// The width that an integer of `width` bits is kept in.
 fn container(width: u32) -> u32 {
@@ -237,7 +237,7 @@ impl<'a> Emitter<'a> {
         if offset == 0 {
             return pointer.to_owned();
         }
-        let kind = pointer.rsplit_once(' ').map_or("ptr", |split| split.0);
+        let kind = pointer_type(pointer).unwrap_or("ptr");
         let name = self.value(&format!("getelementptr i8, {pointer}, i64 {offset}"));
         format!("{kind} {name}")
     }
@@ -289,7 +289,7 @@ impl<'a> Emitter<'a> {
             let place = if offset == 0 {
                 pointer.to_owned()
             } else {
-                let kind = pointer.rsplit_once(' ').map_or("ptr", |split| split.0);
+                let kind = pointer_type(pointer).unwrap_or("ptr");
                 self.push(format!("{} = getelementptr i8, {pointer}, i64 {offset}", name("p")));
                 format!("{kind} {}", name("p"))
             };
@@ -335,6 +335,17 @@ mod tests {
              %r.cc5 = zext i8 %r.cc4 to i32\n  %r.cc6 = shl i32 %r.cc5, 16\n  \
              %r.cc7 = or i32 %r.cc2, %r.cc6\n  %r = and i32 %r.cc7, 16777215\n}"
         );
+    }
+
+    #[test]
+    fn an_element_of_a_variable_is_read_and_written_in_pieces() {
+        let place = "ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @g, i64 4)";
+        let loaded = lowered(&format!("  %r = load i24, {place}, align 4\n"));
+        assert!(loaded.contains(&format!("%r.cc3 = getelementptr i8, {place}, i64 2\n")));
+        assert!(loaded.contains("load i8, ptr addrspace(1) %r.cc3, align 2\n"), "{loaded}");
+        let stored = lowered(&format!("  store i24 %v, {place}, align 4\n"));
+        assert!(stored.contains(&format!("%cc.odd.1.p.2 = getelementptr i8, {place}, i64 2\n")));
+        assert!(stored.contains("ptr addrspace(1) %cc.odd.1.p.2, align 2\n"), "{stored}");
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub(super) fn parse<'a>(instruction: &Instruction<'a>) -> Option<Form<'a>> {
     let words: Vec<&str> = tokens(pieces.first()?).map(|token| token.1).collect();
     // Type and value stand at the end of the first piece.
     let [.., kind, value] = *words.as_slice() else { return None };
+    if value == ")" {
+        return None;
+    }
     let typed = |piece: usize| {
         let mut words = tokens(pieces.get(piece)?).map(|token| token.1);
         Some((words.next()?, words.next()?)).filter(|_| words.next().is_none())
@@ -70,7 +73,8 @@ pub(super) fn parse<'a>(instruction: &Instruction<'a>) -> Option<Form<'a>> {
         }
         "zext" | "sext" | "trunc" | "uitofp" | "sitofp" | "fptoui" | "fptosi" => {
             let at = words.iter().position(|&word| word == "to")?;
-            Form::Cast { from: words.get(at - 2)?, value: words[at - 1], to: words.get(at + 1)? }
+            let value = Some(words[at - 1]).filter(|&value| value != ")")?;
+            Form::Cast { from: words.get(at - 2)?, value, to: words.get(at + 1)? }
         }
         "load" if !words.contains(&"atomic") => {
             Form::Load { kind: value, pointer: pieces.get(1)?, align: align().unwrap_or(1) }
@@ -117,6 +121,16 @@ mod tests {
             form("store i24 %v, ptr %p, align 4"),
             Some(Form::Store { kind: "i24", value: "%v", pointer: "ptr %p", align: 4 })
         );
+    }
+
+    #[test]
+    fn a_pointer_may_be_an_expression_and_a_number_may_not() {
+        let place = "ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @g, i64 8)";
+        let line = format!("%r = load i128, {place}, align 8");
+        assert_eq!(form(&line), Some(Form::Load { kind: "i128", pointer: place, align: 8 }));
+        assert_eq!(form(&format!("store i128 ptrtoint ({place} to i128), ptr %p")), None);
+        assert_eq!(form(&format!("%r = add i128 ptrtoint ({place} to i128), 5")), None);
+        assert_eq!(form(&format!("%r = zext i64 ptrtoint ({place} to i64) to i128")), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::parse::{Form, bits, parse};
 use super::{align_at, suffixed};
-use crate::ir::{Instruction, Item, tokens};
+use crate::ir::{Instruction, Item, pointer_type, tokens};
 
 const WIDE: &str = "i128";
 
@@ -129,7 +129,7 @@ impl<'a> Splitter<'a> {
             }
             Form::Cast { from, value, to } => self.cast(opcode, from, value, to)?,
             Form::Load { pointer, align, .. } => {
-                let kind = pointer.rsplit_once(' ')?.0;
+                let kind = pointer_type(pointer)?;
                 let place = self.value(&format!("getelementptr i8, {pointer}, i64 8"));
                 self.finish(
                     &format!("load i64, {pointer}, align {align}"),
@@ -138,7 +138,7 @@ impl<'a> Splitter<'a> {
             }
             Form::Store { value, pointer, align, .. } => {
                 let (low, high) = halves(value);
-                let kind = pointer.rsplit_once(' ')?.0;
+                let kind = pointer_type(pointer)?;
                 // A store has no result to name the address by.
                 let place = format!("%cc.wide.{}", self.lines.len());
                 self.lines.push(format!("  {place} = getelementptr i8, {pointer}, i64 8"));
@@ -293,6 +293,18 @@ mod tests {
             split("  store i128 18446744073709551616, ptr %p, align 16\n"),
             "  %cc.wide.1 = getelementptr i8, ptr %p, i64 8\n  store i64 0, ptr %p, align 16\n  \
              store i64 1, ptr %cc.wide.1, align 8\n}"
+        );
+        let place = "ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @g, i64 32)";
+        assert_eq!(
+            split(&format!(
+                "  %r = load i128, {place}, align 16\n  store i128 %r, {place}, align 8\n"
+            )),
+            format!(
+                "  %r.w1 = getelementptr i8, {place}, i64 8\n  %r.lo = load i64, {place}, align 16\n  \
+                 %r.hi = load i64, ptr addrspace(1) %r.w1, align 8\n  \
+                 %cc.wide.4 = getelementptr i8, {place}, i64 8\n  store i64 %r.lo, {place}, align 8\n  \
+                 store i64 %r.hi, ptr addrspace(1) %cc.wide.4, align 8\n}}"
+            )
         );
         assert_eq!(
             memory_form("@t = constant [2 x i128] [i128 1, i128 -1], align 16"),
