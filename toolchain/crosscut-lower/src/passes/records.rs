@@ -28,12 +28,12 @@ pub(crate) fn run(ir: &mut Ir, dimensions: u8) {
                 continue;
             }
             let site = call.number(1).unwrap_or(0) + 1;
-            *line = format!(
-                "  call void @__crosscut_record_{dimensions}(ptr addrspace(1) {}, i32 {site}, i64 {}, i64 {})",
-                call.value(0).unwrap_or("null"),
-                call.value(2).unwrap_or("0"),
-                call.value(3).unwrap_or("0"),
-            );
+            // Whole, with their types: the address of a variable is an expression.
+            if let [record, _, a, b] = *call.arguments.as_slice() {
+                *line = format!(
+                    "  call void @__crosscut_record_{dimensions}({record}, i32 {site}, {a}, {b})"
+                );
+            }
         }
     }
     ir.items.retain(|item| item.name != PANIC_SITE);
@@ -69,6 +69,21 @@ mod tests {
              \x20 call void @__crosscut_record_1(ptr addrspace(1) %cc.panic, i32 3, i64 %a, i64 7)\n\
              \x20 ret void\n}\n\
              attributes #0 = {  nounwind }\n"
+        );
+    }
+
+    #[test]
+    fn an_address_is_recorded_as_it_is() {
+        let value = "i64 ptrtoint (ptr addrspace(1) @F to i64)";
+        let mut ir = Ir::parse(&format!(
+            "define void @k() {{\n  call void @__crosscut_panic_site(ptr addrspace(1) %r, i32 0, {value}, i64 0)\n  \
+             unreachable\n}}\n"
+        ));
+        run(&mut ir, 1);
+        let text = ir.print();
+        assert!(
+            text.contains(&format!("_record_1(ptr addrspace(1) %r, i32 1, {value}, i64 0)\n")),
+            "{text}"
         );
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crosscut_image::Parameter;
 
-use crate::ir::{Instruction, Ir, split_at_commas, tokens, value_of};
+use crate::ir::{Call, Instruction, Ir, split_at_commas, tokens, value_of};
 
 /// The globals a kernel may read and may write, as numbers of the image's list.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -79,16 +79,30 @@ impl Sets {
     pub(crate) fn add_variables(&mut self, ir: &Ir, name: &str, variables: &[(u32, String)]) {
         let Some(function) = ir.find(name) else { return };
         for instruction in function.instructions() {
-            for operand in instruction.operands() {
-                let index = variables.iter().find(|variable| variable.1 == operand);
-                self.reads.extend(index.map(|variable| variable.0));
-                self.writes.extend(index.map(|variable| variable.0));
-                // The address of a variable is used on the spot, or it is computed with.
-                if !matches!(instruction.opcode, "load" | "store" | "atomicrmw" | "cmpxchg") {
-                    self.leave.extend(index.map(|variable| variable.0));
+            for (index, symbol) in variables {
+                let mentions = |text| tokens(text).filter(|token| token.1 == symbol).count();
+                let all = mentions(instruction.text);
+                if all == 0 {
+                    continue;
+                }
+                self.reads.insert(*index);
+                self.writes.insert(*index);
+                // The address of a variable is used on the spot, or it is computed with, or it is what is stored.
+                if all > place(&instruction).map_or(0, mentions) {
+                    self.leave.insert(*index);
                 }
             }
         }
+    }
+}
+
+/// The operand that says where an instruction reads or writes.
+fn place<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
+    let operands = split_at_commas(instruction.rest());
+    match instruction.opcode {
+        "load" | "store" => operands.get(1).copied(),
+        "atomicrmw" | "cmpxchg" => operands.first().copied(),
+        _ => None,
     }
 }
 
@@ -147,9 +161,11 @@ fn access(instruction: &Instruction<'_>, aliases: &BTreeSet<String>) -> (bool, b
         "icmp" => (false, false),
         _ if is_derived(instruction) => (false, false),
         "call" if instruction.text.contains("@llvm.memcpy.") => {
-            let operands: Vec<&str> =
-                instruction.operands().filter(|operand| operand.starts_with('%')).collect();
-            let is = |index: usize| operands.get(index).is_some_and(|name| aliases.contains(*name));
+            let call = Call::parse(instruction.text);
+            let is = |index: usize| {
+                let value = call.as_ref().and_then(|call| call.value(index));
+                value.is_some_and(|value| aliases.contains(value))
+            };
             (is(1), is(0))
         }
         _ => (true, true),
@@ -195,5 +211,45 @@ mod tests {
         let counted =
             "%o = atomicrmw add ptr addrspace(1) %cc.global.0.global, i32 1 monotonic, align 4";
         assert_eq!(sets(counted), (false, 0));
+    }
+
+    #[test]
+    fn a_copy_reads_where_it_copies_from_whatever_it_copies_to() {
+        let ir = Ir::parse(
+            "define void @k(ptr addrspace(1) %cc.global.0.global) {\n\
+             \x20 call void @llvm.memcpy.p1.p1.i64(ptr addrspace(1) @F, ptr addrspace(1) align 4 %cc.global.0.global, i64 8, i1 false)\n\
+             \x20 ret void\n}\n",
+        );
+        let sets = find(&ir, "@k", &[Parameter::Global { index: 0 }]);
+        assert_eq!((sets.reads, sets.writes), (BTreeSet::from([0]), BTreeSet::new()));
+    }
+
+    #[test]
+    fn the_address_of_a_variable_leaves_where_it_is_stored_and_not_where_it_is_used() {
+        let leaves = |line: &str| {
+            let ir = Ir::parse(&format!("define void @k(ptr %out) {{\n  {line}\n  ret void\n}}\n"));
+            let mut sets = Sets::default();
+            sets.add_variables(&ir, "@k", &[(3, "@F".to_owned())]);
+            assert_eq!(sets.reads, BTreeSet::from([3]), "{line}");
+            !sets.leave.is_empty()
+        };
+        let second = "getelementptr inbounds nuw (i8, ptr addrspace(1) @F, i64 4)";
+        let number = format!("ptrtoint (ptr addrspace(1) {second} to i64)");
+        for used in [
+            format!("%x = load i32, ptr addrspace(1) {second}, align 4"),
+            format!("store i32 1, ptr addrspace(1) {second}, align 4"),
+            format!("%x = atomicrmw add ptr addrspace(1) {second}, i32 1 monotonic, align 4"),
+        ] {
+            assert!(!leaves(&used), "{used}");
+        }
+        for kept in [
+            format!("store i64 {number}, ptr %out, align 8"),
+            "store ptr addrspace(1) @F, ptr %out, align 8".to_owned(),
+            format!("%x = atomicrmw xchg ptr %out, i64 {number} monotonic, align 8"),
+            format!("%x = atomicrmw xchg ptr addrspace(1) @F, i64 {number} monotonic, align 8"),
+            format!("%x = getelementptr i8, ptr addrspace(1) {second}, i64 %i"),
+        ] {
+            assert!(leaves(&kept), "{kept}");
+        }
     }
 }
