@@ -345,10 +345,12 @@ impl Lowering<'_> {
             "always-inline,globaldce,function(sroa,infer-address-spaces,early-cse,simplifycfg,dce)",
             Some(self.device),
         )?;
-        // Inlining leaves remarks of its own behind.
         let mut ir = Ir::parse(&module.print());
+        if aggregates::run(&mut ir) {
+            ir = self.run(&ir, "function(instsimplify,dce)", "aggregates")?;
+        }
+        // Inlining leaves remarks of its own behind.
         legalise::run(&mut ir);
-        aggregates::run(&mut ir);
         masks::run(&mut ir);
         integers::run(&mut ir).map_err(|reason| LowerError::Kernel {
             kernel: display_name.to_owned(),

@@ -144,3 +144,24 @@ fn a_hash_of_128_bits_runs_in_a_loop() {
         hash
     });
 }
+
+#[test]
+fn checked_arithmetic_in_the_arms_of_a_branch_agrees() {
+    let smaller: Vec<[u128; 2]> =
+        pairs().into_iter().map(|[a, b]| [a.max(b) >> 2, a.min(b) >> 2]).collect();
+    for adds in [true, false] {
+        map(&smaller, move |[a, b]| if adds { a + b } else { a - b });
+        map(&smaller, move |[a, b]| {
+            let (a, b) = (a.cast_signed(), b.cast_signed());
+            if adds { a + b } else { a - b }
+        });
+    }
+    for arm in 0..4 {
+        map(&smaller, move |[a, b]| match arm {
+            0 => a + b,
+            1 => a - b,
+            2 => (a >> 64) * (b >> 64),
+            _ => b + 1,
+        });
+    }
+}

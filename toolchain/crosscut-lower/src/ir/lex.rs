@@ -3,8 +3,8 @@
 /// The tokens of one line, with where each begins. Comments and white space are passed over.
 ///
 /// A name keeps its sigil and quotes (`@f`, `%"a b"`, `!12`, `#3`), a string its prefix (`c"..."`);
-/// any other run of letters, digits, `_`, `.`, `$` and `-` is one token, every other character
-/// its own.
+/// any other run of letters, digits, `_`, `.`, `$` and `-` is one token, and so is a number with
+/// its exponent (`1.000000e+00`); every other character is its own.
 pub(crate) fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -25,7 +25,13 @@ pub(crate) fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
                     at = end_of_word(bytes, at);
                 }
             }
-            byte if is_word(byte) => at = end_of_word(bytes, at),
+            byte if is_word(byte) => {
+                at = end_of_word(bytes, at);
+                let is_number = byte == b'-' || byte.is_ascii_digit();
+                if is_number && bytes[at - 1] == b'e' && bytes.get(at) == Some(&b'+') {
+                    at = end_of_word(bytes, at + 1);
+                }
+            }
             _ => at += line[at..].chars().next().map_or(1, char::len_utf8),
         }
         Some((start, &line[start..at]))
@@ -154,6 +160,15 @@ mod tests {
                 "!7"
             ]
         );
+    }
+
+    #[test]
+    fn a_number_keeps_its_exponent() {
+        assert_eq!(
+            all("fadd float -1.000000e+00, %e+1"),
+            ["fadd", "float", "-1.000000e+00", ",", "%e", "+", "1"]
+        );
+        assert_eq!(all("double 2.500000e-01"), ["double", "2.500000e-01"]);
     }
 
     #[test]
