@@ -165,3 +165,28 @@ fn checked_arithmetic_in_the_arms_of_a_branch_agrees() {
         });
     }
 }
+
+#[test]
+fn a_match_on_a_wide_number_agrees() {
+    let far = 7 << 70 | 3;
+    let wanted = [0u128, 3, 1000, 7_000_000, far, far + 1, u128::MAX, 1000 << 64];
+    let all: Vec<[u128; 2]> =
+        wanted.iter().flat_map(|&a| pairs().into_iter().map(move |[_, b]| [a, b])).collect();
+    map(&all, |[a, b]| {
+        let unsigned = match a {
+            3 => b.rotate_left(5),
+            1000 => b.wrapping_mul(a),
+            7_000_000 => b ^ 0xff,
+            0x1_c000_0000_0000_0000_0003 => b >> 9,
+            u128::MAX => b.wrapping_sub(a),
+            _ => 77,
+        };
+        let signed = match a.cast_signed() {
+            -1 => b.count_ones(),
+            3 | 1000 => b.leading_zeros(),
+            7_000_000 => b.trailing_zeros(),
+            _ => 7,
+        };
+        [unsigned, u128::from(signed)]
+    });
+}

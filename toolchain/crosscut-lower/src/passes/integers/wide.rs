@@ -11,7 +11,13 @@ const WIDE: &str = "i128";
 /// Runs the step on one function.
 pub(super) fn run(function: &mut Item) {
     let mut lines = Vec::with_capacity(function.lines.len());
-    for line in &function.lines {
+    let mut rest = function.lines.iter().peekable();
+    while let Some(line) = rest.next() {
+        if let Some((value, otherwise)) = wide_switch(line) {
+            let cases = std::iter::from_fn(|| rest.next_if(|line| line.trim().starts_with(WIDE)));
+            switch(&mut lines, value, otherwise, cases);
+            continue;
+        }
         if !tokens(line).any(|token| token.1 == WIDE) {
             lines.push(line.clone());
             continue;
@@ -22,6 +28,38 @@ pub(super) fn run(function: &mut Item) {
         }
     }
     function.lines = lines;
+}
+
+/// What a switch over a wide value is about, and what follows it: `%x` and `label %d [`.
+fn wide_switch(line: &str) -> Option<(&str, &str)> {
+    let instruction = Instruction::parse(line).filter(|found| found.opcode == "switch")?;
+    instruction.rest().strip_prefix("i128 ")?.split_once(", ")
+}
+
+/// A switch over the number of the case: where it goes to, and from where, stays as it is.
+fn switch<'l>(
+    lines: &mut Vec<String>,
+    value: &str,
+    otherwise: &str,
+    cases: impl Iterator<Item = &'l String>,
+) {
+    // A switch has no result to name values by; the line's number makes the names unique.
+    let unique = format!("%cc.switch.{}", lines.len());
+    let (mut chosen, mut ways) = ("0".to_owned(), Vec::new());
+    for (number, case) in (1..).zip(cases) {
+        let Some((constant, way)) = case.trim().trim_start_matches(WIDE).split_once(", ") else {
+            continue;
+        };
+        let is = format!("{unique}.{number}");
+        let mut splitter = Splitter { lines, result: &is, fresh: 0 };
+        splitter.compare("eq", &halves(value), &halves(constant.trim()));
+        let next = format!("{is}.chosen");
+        lines.push(format!("  {next} = select i1 {is}, i32 {number}, i32 {chosen}"));
+        ways.push(format!("    i32 {number}, {way}"));
+        chosen = next;
+    }
+    lines.push(format!("  switch i32 {chosen}, {otherwise}"));
+    lines.extend(ways);
 }
 
 /// Replaces the type where it only describes memory: two words have the same bytes.
@@ -309,6 +347,26 @@ mod tests {
         assert_eq!(
             memory_form("@t = constant [2 x i128] [i128 1, i128 -1], align 16"),
             "@t = constant [2 x [2 x i64]] [[2 x i64] [i64 1, i64 0], [2 x i64] [i64 -1, i64 -1]], align 16"
+        );
+    }
+
+    #[test]
+    fn a_switch_is_one_over_the_numbers_of_its_cases() {
+        assert_eq!(
+            split(
+                "  switch i128 %x, label %d [\n    i128 -1, label %a\n    \
+                 i128 18446744073709551619, label %b\n  ]\n"
+            ),
+            "  %cc.switch.1.1.w1 = xor i64 %x.lo, -1\n  %cc.switch.1.1.w2 = xor i64 %x.hi, -1\n  \
+             %cc.switch.1.1.w3 = or i64 %cc.switch.1.1.w1, %cc.switch.1.1.w2\n  \
+             %cc.switch.1.1 = icmp eq i64 %cc.switch.1.1.w3, 0\n  \
+             %cc.switch.1.1.chosen = select i1 %cc.switch.1.1, i32 1, i32 0\n  \
+             %cc.switch.1.2.w1 = xor i64 %x.lo, 3\n  %cc.switch.1.2.w2 = xor i64 %x.hi, 1\n  \
+             %cc.switch.1.2.w3 = or i64 %cc.switch.1.2.w1, %cc.switch.1.2.w2\n  \
+             %cc.switch.1.2 = icmp eq i64 %cc.switch.1.2.w3, 0\n  \
+             %cc.switch.1.2.chosen = select i1 %cc.switch.1.2, i32 2, i32 %cc.switch.1.1.chosen\n  \
+             switch i32 %cc.switch.1.2.chosen, label %d [\n    i32 1, label %a\n    \
+             i32 2, label %b\n  ]\n}"
         );
     }
 }
