@@ -158,6 +158,31 @@ fn a_branch_around_each_barrier() {
 }
 
 #[test]
+fn a_barrier_behind_a_branch_on_where_a_group_begins() {
+    let found = agree(|queue| {
+        let mut y = queue.zeroed::<[u32; 2]>(128)?;
+        let limit = 64;
+        queue.parallel_for(
+            NdRange::new(128, 16),
+            (&mut y, Local::<u32>::new(16)),
+            move |item, (y, mut tile)| {
+                let base = item.global() - item.local();
+                if base < limit {
+                    let all = tile.share(&item, item.global() as u32);
+                    *y = [all[15 - item.local()], 1];
+                }
+                if base != 0 {
+                    let all = tile.share(&item, 7 * item.global() as u32);
+                    y[1] += all[(item.local() + 1) % 16];
+                }
+            },
+        )?;
+        queue.download(&y)
+    });
+    assert_eq!((found[0], found[17][0], found[64]), ([15, 1], 30, [0, 7 * 65]));
+}
+
+#[test]
 fn what_a_group_computes_together() {
     agree(|queue| {
         let mut all = Vec::new();

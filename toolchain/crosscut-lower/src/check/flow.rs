@@ -1,6 +1,6 @@
 //! Finds barriers that some items of a work-group may not reach.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crosscut_image::hooks;
 
@@ -39,22 +39,25 @@ pub(crate) fn divergent_barriers(function: &Item) -> Vec<&String> {
 }
 
 /// The values that differ between the items of a work-group, as far as that can be told: those
-/// computed from the item's index. What is divided by something may be the same for a whole group.
+/// computed from the item's index. What is divided by something may be the same for a whole group, and what
+/// lies between the index and that within the group is: where the group begins.
 fn depend_on_index(function: &Item) -> BTreeSet<&str> {
+    let indices: BTreeMap<&str, (&str, u64)> = function.calls().filter_map(index).collect();
     let mut tainted: BTreeSet<&str> = BTreeSet::new();
     loop {
         let before = tainted.len();
         for line in &function.lines[1..] {
             let Some(instruction) = Instruction::parse(line) else { continue };
             let Some(result) = instruction.result else { continue };
-            let is_index = instruction.opcode == "call"
-                && (line.contains(hooks::GLOBAL_ID) || line.contains(hooks::LOCAL_ID));
+            let is_index = indices.contains_key(result);
             let computed = !matches!(
                 instruction.opcode,
                 "call" | "load" | "alloca" | "udiv" | "sdiv" | "lshr" | "ashr"
             );
             if is_index
-                || computed && instruction.operands().any(|operand| tainted.contains(operand))
+                || computed
+                    && !is_begin_of_group(&instruction, &indices)
+                    && instruction.operands().any(|operand| tainted.contains(operand))
             {
                 tainted.insert(result);
             }
@@ -63,6 +66,26 @@ fn depend_on_index(function: &Item) -> BTreeSet<&str> {
             return tainted;
         }
     }
+}
+
+/// The result of a call that asks for an index: which one, and in which dimension.
+fn index<'a>(call: Call<'a>) -> Option<(&'a str, (&'a str, u64))> {
+    let hook = call.callee.strip_prefix('@')?;
+    let is_index = matches!(hook, hooks::GLOBAL_ID | hooks::LOCAL_ID);
+    // A dimension that is not known is none that another is equal to.
+    is_index.then_some((call.result?, (hook, call.number(0).unwrap_or(u64::MAX))))
+}
+
+/// Whether all that an instruction asks is how far an item's index lies from that within the group: a
+/// difference of the two or a comparison.
+fn is_begin_of_group(instruction: &Instruction<'_>, indices: &BTreeMap<&str, (&str, u64)>) -> bool {
+    let operands: Vec<&str> = instruction.operands().collect();
+    let [one, other] = *operands.as_slice() else { return false };
+    let (Some(one), Some(other)) = (indices.get(one), indices.get(other)) else { return false };
+    matches!(instruction.opcode, "sub" | "icmp")
+        && one.0 != other.0
+        && one.1 == other.1
+        && one.1 != u64::MAX
 }
 
 #[cfg(test)]
@@ -92,6 +115,29 @@ mod tests {
         {
             assert!(divergent_barriers(ir.find("@k").unwrap()).is_empty());
         }
+    }
+
+    /// A barrier behind a branch on `%c`, which is computed from the index, and from that within the group in
+    /// this dimension.
+    fn with_both(dimension: u32, condition: &str) -> usize {
+        let ir = Ir::parse(&format!(
+            "define void @k(i64 %n) {{\nstart:\n  %i = call i64 @__crosscut_global_id(i32 0)\n\
+             \x20 %l = call i64 @__crosscut_local_id(i32 {dimension})\n  {condition}\n\
+             \x20 br i1 %c, label %wait, label %end\n\
+             wait:\n  call void @__crosscut_barrier()\n  br label %end\nend:\n  ret void\n}}\n"
+        ));
+        divergent_barriers(ir.find("@k").unwrap()).len()
+    }
+
+    #[test]
+    fn where_a_group_begins_is_the_same_for_all_its_items() {
+        let begin = "%b = sub nuw nsw i64 %i, %l\n  %c = icmp ult i64 %b, %n";
+        assert_eq!(with_both(0, begin), 0);
+        assert_eq!(with_both(0, "%c = icmp eq i64 %i, %l"), 0);
+        assert_eq!(with_both(1, begin), 1, "of another dimension");
+        assert_eq!(with_both(0, &begin.replace("%i, %l", "%i, %n")), 1);
+        assert_eq!(with_both(0, &begin.replace("%i, %l", "%i, %i")), 1);
+        assert_eq!(with_both(0, &begin.replace("sub nuw nsw", "add")), 1);
     }
 
     #[test]
