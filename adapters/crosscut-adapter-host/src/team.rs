@@ -36,8 +36,8 @@ pub(crate) struct Team {
     smallest: u64,
     /// How many helpers are at work, and [`CLOSED`].
     helpers: AtomicUsize,
-    /// The lowest item that has panicked so far, or the end. Nobody begins a piece behind it, and everybody one before
-    /// it: which panic is told is not a matter of who was first.
+    /// The end of the lowest piece with a panic so far, or of all. Nobody begins a piece behind it, and everybody one
+    /// before it: which panic is told is not a matter of who was first.
     end: AtomicU64,
     lowest: Mutex<Option<NativePanic>>,
     leader: Thread,
@@ -131,17 +131,18 @@ impl Team {
                 let launch = unsafe { &*self.launch };
                 // SAFETY: `new` was promised what a launch must promise; items are claimed once, so
                 // ranges do not overlap.
-                if let Err(panic) = unsafe { (self.entry)(launch, piece) } {
-                    self.note(panic);
+                if let Err(panic) = unsafe { (self.entry)(launch, piece.clone()) } {
+                    self.note(piece, panic);
                 }
             }
         }
     }
 
     #[cold]
-    fn note(&self, panic: NativePanic) {
+    fn note(&self, piece: Range<u64>, panic: NativePanic) {
+        // Not the item's own number: of kernels over work-groups, pieces are made of groups.
         // Relaxed: what is begun in vain meanwhile does no harm.
-        self.end.fetch_min(panic.item, Ordering::Relaxed);
+        self.end.fetch_min(piece.end, Ordering::Relaxed);
         let mut lowest = self.lowest.lock().unwrap_or_else(PoisonError::into_inner);
         if lowest.as_ref().is_none_or(|known| panic.item < known.item) {
             *lowest = Some(panic);
