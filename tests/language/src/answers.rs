@@ -26,9 +26,10 @@ fn compare<T: DeviceCopy + Debug>(
     kernels: impl Fn(&Queue) -> Result<Vec<T>>,
     same: impl Fn(&T, &T) -> bool,
 ) -> Vec<T> {
-    let mut answers = targets().iter().map(|target| {
+    let mut answers = targets().into_iter().map(|target| {
         let answer = kernels(&target.queue);
-        (target, answer.unwrap_or_else(|error| panic!("{}: {error}", target.name)))
+        let answer = answer.unwrap_or_else(|error| panic!("{}: {error}", target.name));
+        (target, answer)
     });
     let (_, expected) = answers.next().expect("the host is always there");
     for (target, found) in answers {

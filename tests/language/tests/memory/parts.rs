@@ -8,10 +8,8 @@ use crosscut_language::{agree, targets};
 
 /// Every device tells of a panic with these words, and of the same line.
 fn panicked(run: impl Fn(&Queue) -> Result<()>, words: &str) {
-    let mut lines = targets().iter().map(|target| {
-        // A queue of its own: the others' is waited for by tests that run at the same time.
-        let queue = Queue::in_context(target.queue.context()).expect(&target.name);
-        let error = run(&queue).expect_err(&target.name);
+    let mut lines = targets().into_iter().map(|target| {
+        let error = run(&target.queue).expect_err(&target.name);
         assert_eq!(error.kind(), ErrorKind::Panic, "{}: {error}", target.name);
         let panic = error.kernel_panic().expect("a panic has its description");
         assert!(panic.message.contains(words), "{}: {}", target.name, panic.message);

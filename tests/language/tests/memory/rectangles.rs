@@ -38,7 +38,8 @@ fn rows_of_many_sizes_are_filled_and_read_back() {
 
 #[test]
 fn rectangles_go_from_every_device_to_every_other() {
-    for (from, to) in targets().iter().flat_map(|a| targets().iter().map(move |b| (a, b))) {
+    let targets = &targets();
+    for (from, to) in targets.iter().flat_map(|a| targets.iter().map(move |b| (a, b))) {
         let run = || -> Result<Vec<i64>> {
             let values: Vec<i64> = (0..2000).collect();
             let x = from.queue.upload(&values)?.shaped([2, 20, 50])?;
