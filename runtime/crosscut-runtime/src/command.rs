@@ -144,6 +144,16 @@ impl Command {
         self.told.load(Ordering::Relaxed)
     }
 
+    /// Whether its driver said that it failed, and perhaps only could not tell.
+    pub(crate) fn may_be_lost(&self) -> bool {
+        self.is_told() && !self.is_settled()
+    }
+
+    /// Whether it did what it was to do, as far as is known without asking the driver: so what it waited for has ended.
+    pub(crate) fn has_done_its_work(&self) -> bool {
+        self.is_settled() && !self.is_told()
+    }
+
     fn outcome(&self) -> MutexGuard<'_, Outcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }

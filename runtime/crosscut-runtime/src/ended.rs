@@ -56,6 +56,9 @@ impl Queue {
         // Whoever called is told, and nobody else has its event. But what may still run has not completed.
         if !outcome.as_ref().is_err_and(|failed| failed.may_run) {
             command.settle();
+            if outcome.is_err() {
+                command.note_told();
+            }
         }
         outcome
     }

@@ -190,6 +190,8 @@ impl Pending {
             match command.is_complete() {
                 Ok(true) => command.untold().into_iter().for_each(print),
                 Ok(false) => {}
+                // With those behind it, which it takes with it.
+                Err(_) if command.is_told() => has_failed = true,
                 // Where the process is ending, nobody can tell.
                 Err(_) if has_failed || adapter::exit::driver().is_none() => {}
                 // Once: a command that fails takes those behind it with it.

@@ -21,6 +21,8 @@ pub(crate) struct Uses {
     write: Option<Arc<Command>>,
     /// Before that write, which was told to wait for them and for others: it may fail while they still run.
     before: Vec<Arc<Command>>,
+    /// Whether one is forgotten that failed: drivers may say that also of a command that still runs.
+    lost: bool,
     /// Before that write, which did not replace all that they wrote: kernels and host tasks whose panic,
     /// if they panicked, nobody has been told of.
     earlier: Vec<Arc<Command>>,
@@ -53,27 +55,35 @@ const FIRST_SWEEP: usize = 32;
 impl Uses {
     /// Adds to `after` what a new command from `origin` with this access must wait for.
     pub(crate) fn collect(&self, access: Access, origin: Origin, after: &mut Vec<Arc<Command>>) {
-        for command in self.in_the_way_of(access) {
-            if !origin.follows(command.origin) {
+        // Who waits for the last write fails with it, and runs beside nobody that it was to wait for.
+        let is_waited_for =
+            |write: &Arc<Command>| !write.is_told() && !origin.follows(write.origin);
+        let alone = self.write.as_ref().is_some_and(is_waited_for);
+        let before = if alone { &[] } else { self.before() };
+        for command in self.in_the_way_of(access).chain(before) {
+            if !origin.follows(command.origin) && !command.is_told() {
                 add(after, command);
             }
         }
     }
 
-    /// Those that must have ended before something with this access begins. One whose failure somebody was told of is
-    /// over; until then whoever comes next fails with it.
+    /// The last write, and what came after it that is in the way of this access. One whose failure somebody was told of
+    /// is over; until then whoever comes next fails with it.
     fn in_the_way_of(&self, access: Access) -> impl Iterator<Item = &Arc<Command>> {
         let reads = if access == Access::Write { self.reads.as_slice() } else { &[] };
-        let before = if self.write_may_fail() { self.before.as_slice() } else { &[] };
-        self.write.iter().chain(before).chain(reads).filter(|command| !command.is_told())
+        self.write.iter().chain(reads).filter(|command| !command.is_told())
     }
 
-    /// Whether the last write is not known to have come after what is before it.
-    fn write_may_fail(&self) -> bool {
+    /// What was before the last write, if that is not known to have come after it.
+    fn before(&self) -> &[Arc<Command>] {
         let is_open = |write: &Arc<Command>| {
-            !write.is_settled() && !matches!(write.event.is_complete(), Ok(true))
+            !write.has_done_its_work() && !matches!(write.event.is_complete(), Ok(true))
         };
-        !self.before.is_empty() && self.write.as_ref().is_some_and(is_open)
+        if !self.before.is_empty() && self.write.as_ref().is_some_and(is_open) {
+            &self.before
+        } else {
+            &[]
+        }
     }
 
     /// Notes a new command, submitted after everything that [`collect`](Self::collect) gave.
@@ -81,7 +91,6 @@ impl Uses {
         match access {
             Access::Write => {
                 self.note_before(command);
-                self.reads.clear();
                 if let Some(before) = self.write.replace(Arc::clone(command)) {
                     self.keep(before);
                 }
@@ -93,7 +102,7 @@ impl Uses {
                     Some(read) => *read = Arc::clone(command),
                     None => {
                         if self.reads.len() >= FIRST_SWEEP.max(self.sweep_at) {
-                            self.sweep_at = sweep(&mut self.reads);
+                            self.sweep_at = sweep(&mut self.reads, &mut self.lost);
                         }
                         self.reads.push(Arc::clone(command));
                     }
@@ -102,27 +111,29 @@ impl Uses {
         }
     }
 
-    /// Takes down what a new write comes after. What waits for nothing is behind commands of its own queue alone, and does
-    /// not end before they do.
+    /// Takes down what a new write comes after; no reads are left. What waits for nothing is behind commands of its own
+    /// queue alone, and does not end before they do.
     fn note_before(&mut self, command: &Arc<Command>) {
-        if self.write.as_ref().is_some_and(|write| write.is_settled()) {
-            // It has completed, and so has what was before it.
+        if self.write.as_ref().is_some_and(|write| write.has_done_its_work()) {
+            // And so has what was before it.
             self.before.clear();
         }
-        if !command.waits {
-            return;
-        }
         if self.before.len() >= FIRST_SWEEP.max(self.sweep_before_at) {
-            self.sweep_before_at = sweep(&mut self.before);
+            self.sweep_before_at = sweep(&mut self.before, &mut self.lost);
         }
-        let open = |command: &&Arc<Command>| !command.is_settled();
-        self.before.extend(self.write.iter().chain(&self.reads).filter(open).cloned());
+        for it in self.write.iter().chain(&self.reads) {
+            self.lost |= it.may_be_lost();
+            if command.waits && !it.is_told() && !it.has_done_its_work() {
+                self.before.push(Arc::clone(it));
+            }
+        }
+        self.reads.clear();
     }
 
     /// Blocks until no command uses the memory any more. False if one failed: then nobody can tell.
     #[must_use]
     pub(crate) fn wait(&self) -> bool {
-        self.all().all(|command| command.event.wait().is_ok())
+        !self.lost && self.all().all(|command| command.event.wait().is_ok())
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<Command>> {
@@ -139,8 +150,10 @@ impl Uses {
 
     /// A command that is in the way of this access: it may not have completed.
     pub(crate) fn unfinished(&self, access: Access) -> Option<Arc<Command>> {
-        let runs = |command: &&Arc<Command>| !matches!(command.is_complete(), Ok(true));
-        self.in_the_way_of(access).find(runs).cloned()
+        let runs = |command: &&Arc<Command>| {
+            !command.is_told() && !matches!(command.is_complete(), Ok(true))
+        };
+        self.in_the_way_of(access).chain(self.before()).find(runs).cloned()
     }
 
     /// Keeps a write for those who read what others have not replaced. Nobody waits for it by that.
@@ -168,6 +181,7 @@ impl Uses {
     /// given back has been forgotten.
     pub(crate) fn written_over(&mut self, everything: bool) -> Self {
         let mut before = std::mem::take(self);
+        self.lost = before.lost || before.all().any(|command| command.may_be_lost());
         if !everything {
             self.earlier = std::mem::take(&mut before.earlier);
             before.write.take().into_iter().for_each(|write| self.keep(write));
@@ -181,10 +195,14 @@ impl Uses {
     }
 }
 
-/// Forgets those that have completed; one that failed stays: see [`Uses::wait`]. Answers with how many there may be before
-/// the next time: looking costs little per command, however many stay.
-fn sweep(commands: &mut Vec<Arc<Command>>) -> usize {
-    commands.retain(|command| !matches!(command.is_complete(), Ok(true)));
+/// Forgets those that have completed, and those whose failure somebody was told of, which makes one `lost`; others that
+/// failed stay. Answers with how many there may be before the next time: looking costs little per command, however many
+/// stay.
+fn sweep(commands: &mut Vec<Arc<Command>>, lost: &mut bool) -> usize {
+    commands.retain(|command| {
+        *lost |= command.may_be_lost();
+        !command.is_told() && !matches!(command.is_complete(), Ok(true))
+    });
     2 * commands.len()
 }
 
@@ -266,13 +284,14 @@ mod tests {
             assert!(is(&after, &[&slow]));
             lost_ends.0.set(Err(promise_dropped()));
             // The next one of its queue need not wait for it, and must not run beside the first.
-            let (_, next_ends, after) = submit(uses, Access::Write, line(2), false);
+            let (next, next_ends, after) = submit(uses, Access::Write, line(2), false);
             assert!(is(&after, &[&slow]));
-            let (_, _, after) = submit(uses, Access::Write, line(3), false);
-            assert!(after.iter().any(|it| Arc::ptr_eq(it, &slow)), "also for those behind that");
-            slow_ends.0.set(Ok(()));
-            next_ends.0.set(Ok(()));
-            assert!(!lost.is_told());
+            let (_, last_ends, after) = submit(uses, Access::Write, line(3), false);
+            assert!(is(&after, &[&next]), "it fails with that, or comes after all");
+            for ends in [&slow_ends, &next_ends, &last_ends] {
+                ends.0.set(Ok(()));
+            }
+            assert!(lost.wait().is_err());
         }
     }
 
@@ -300,6 +319,44 @@ mod tests {
         assert!(is(&after, &[]));
         ends.0.set(Ok(()));
         assert!(!uses.wait(), "memory that somebody may touch is not freed");
+    }
+
+    #[test]
+    fn memory_whose_last_users_failure_was_told_is_not_freed() {
+        let uses = &mut Uses::default();
+        let (lost, lost_ends, _) = submit(uses, Access::Write, line(1), false);
+        lost_ends.0.set(Err(promise_dropped()));
+        assert!(lost.wait().is_err());
+        let (_, ends, _) = submit(uses, Access::Write, line(2), false);
+        ends.0.set(Ok(()));
+        assert!(!uses.wait());
+        drop(uses.written_over(true));
+        assert!(!uses.wait());
+    }
+
+    #[test]
+    fn a_failed_copy_that_has_ended_does_not_make_forget_what_it_was_to_wait_for() {
+        let uses = &mut Uses::default();
+        let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
+        let (copy, copy_ends, _) = submit(uses, Access::Write, line(2), true);
+        copy_ends.0.set(Err(promise_dropped()));
+        // As whoever waits for a copy does that has failed and ended.
+        copy.settle();
+        copy.note_told();
+        let (_, ends, after) = submit(uses, Access::Write, line(2), false);
+        assert!(is(&after, &[&slow]));
+        ends.0.set(Ok(()));
+        slow_ends.0.set(Ok(()));
+        assert!(uses.wait(), "all have ended");
+    }
+
+    #[test]
+    fn a_long_row_on_a_queue_out_of_order_waits_for_one_command_each() {
+        let (uses, out_of_order) = (&mut Uses::default(), Origin { context: 0, line: None });
+        for _ in 0..1000 {
+            let (_, _, after) = submit(uses, Access::Write, out_of_order, false);
+            assert!(after.len() <= 1, "{}", after.len());
+        }
     }
 
     #[test]

@@ -34,6 +34,14 @@ fn child() {
         launch(&one, || 801, 10, &[]).unwrap();
         return mock.lose_device();
     }
+    if case == "told" {
+        read_global(&one, global).unwrap();
+        mock.hold();
+        let event = launch(&one, || 801, 10, &[]).unwrap();
+        mock.lose_device();
+        assert_eq!(event.wait().unwrap_err().kind(), ErrorKind::DeviceLost);
+        return;
+    }
     let event = launch(&one, || 801, 10, &[]).unwrap();
     match &*case {
         "dropped" => {
@@ -78,6 +86,11 @@ fn the_first_command_that_failed_is_printed_when_its_queue_goes() {
         "crosscut: a command failed: mockRun returned -1\nthe device was lost\n\
          \x20 help: make a new queue, or choose another device\n"
     );
+}
+
+#[test]
+fn a_failure_that_an_event_has_told_is_not_printed() {
+    assert_eq!(printed("told"), "");
 }
 
 #[test]
