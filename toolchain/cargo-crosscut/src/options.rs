@@ -88,7 +88,7 @@ pub(crate) fn read(words: &[OsString]) -> Result<Request, Misuse> {
             return Err(Misuse {
                 message: format!("`{}` is not a command", subcommand.to_string_lossy()),
                 help: "say `build`, `run`, `test`, `bench`, `check`, `clean`, `ls` or `doctor`; \
-                       `cargo crosscut --help` explains them"
+                       `cargo crosscut --help` explains them, and all else is for plain `cargo`"
                     .into(),
             });
         }

@@ -216,7 +216,8 @@ fn a_wrong_command_is_refused_with_a_way_out() {
     assert_eq!(
         text(&output.stderr),
         "error: `publish` is not a command\n |\n = help: say `build`, `run`, `test`, `bench`, \
-         `check`, `clean`, `ls` or `doctor`; `cargo crosscut --help` explains them\n\n"
+         `check`, `clean`, `ls` or `doctor`; `cargo crosscut --help` explains them, \
+         and all else is for plain `cargo`\n\n"
     );
 }
 

@@ -224,7 +224,7 @@ impl Problem {
                 "put each device global in a static of its own, or make one device global of an array"
             }
             Self::GlobalAddress { .. } => {
-                "name the static in the kernel, or choose between statics with `if` or `match`"
+                "name a `static` in the kernel (a `const` is a new global at every use), or choose between statics with `if` or `match`"
             }
             Self::SpecConstant { .. } => {
                 "name the static where it is read: `TILE.get()`; choose between values, not between \
