@@ -28,7 +28,7 @@ pub(crate) struct Uses {
     earlier: Vec<Arc<Command>>,
     /// Since that write; of each queue that runs in order only the last.
     reads: Vec<Arc<Command>>,
-    /// At how many of them those that have completed are looked for.
+    /// At how many before the last write those that have completed are looked for.
     sweep_before_at: usize,
     /// At how many reads those that have completed are looked for.
     sweep_at: usize,
