@@ -180,15 +180,21 @@ fn what_was_made_with_another_form_of_records_is_made_anew() {
     }
 }
 
+/// Where the build has written down how a crate was compiled.
+fn record_of(workspace: &Workspace, name: &str) -> PathBuf {
+    let mut files = workspace.find(&format!("device/{name}-"));
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    let [record] = &files[..] else { panic!("{files:?}") };
+    record.clone()
+}
+
 #[test]
 fn a_record_that_cannot_be_read_is_an_error_and_not_a_crate_without_device_code() {
     // The wrapper reads the one, the link step the other.
     for name in ["kernels", "crosscut_device"] {
         let workspace = layered();
         works(&mut workspace.crosscut(&["build", "-q"]));
-        let mut files = workspace.find(&format!("device/{name}-"));
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-        let [record] = &files[..] else { panic!("{files:?}") };
+        let record = &record_of(&workspace, name);
         fs::write(record, "{").unwrap();
         workspace.write("src/main.rs", "fn main() { println!(\"{}\", kernels::twice(1)) }");
         let output = workspace.crosscut(&["build", "-q"]).output().unwrap();
@@ -209,9 +215,7 @@ fn a_record_that_is_gone_is_an_error_and_not_a_crate_without_device_code() {
     for name in ["kernels", "crosscut_device"] {
         let workspace = layered();
         works(&mut workspace.crosscut(&["build", "-q"]));
-        let mut files = workspace.find(&format!("device/{name}-"));
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-        let [record] = &files[..] else { panic!("{files:?}") };
+        let record = &record_of(&workspace, name);
         fs::remove_file(record).unwrap();
         workspace.write("src/main.rs", "fn main() { println!(\"{}\", kernels::twice(1)) }");
         let output = workspace.crosscut(&["build", "-q"]).output().unwrap();
