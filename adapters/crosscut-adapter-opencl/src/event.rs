@@ -2,11 +2,13 @@
 
 use std::any::Any;
 
-use crosscut_adapter_api::{Completed, DriverError, Event, EventState, EventTimes};
+use crosscut_adapter_api::{Completed, DeviceKind, DriverError, Event, EventState, EventTimes};
 
 use crate::callback;
+use crate::context::ContextHandle;
 use crate::error::{check, command_failed, error};
 use crate::exit;
+use crate::inside::{self, Inside, Outside};
 use crate::looking::Looking;
 use crate::sys::{self, Api, Handle};
 
@@ -27,6 +29,8 @@ pub(crate) struct ClEvent {
     profiling: bool,
     /// Whether it is asked for its status for a moment before it is waited for.
     short: bool,
+    /// What runs the command.
+    device: DeviceKind,
     /// How many barriers in a row complete before it: see `barriers`.
     pub(crate) barriers: u32,
 }
@@ -40,18 +44,19 @@ unsafe impl Sync for ClEvent {}
 impl ClEvent {
     /// Takes over the reference that an enqueueing call gave.
     pub(crate) fn new(
-        api: &'static Api,
+        context: &ContextHandle,
         raw: Handle,
         in_order_queue: Option<u64>,
         profiling: bool,
     ) -> Self {
-        Self { api, raw, in_order_queue, profiling, short: false, barriers: 0 }
+        let (api, device) = (context.api, context.info.kind);
+        Self { api, raw, in_order_queue, profiling, device, short: false, barriers: 0 }
     }
 
-    /// The event of a launch of so many items on a CPU. Where they are many the driver shares them out among its
-    /// threads, of which one that waits is another: it is not to be held up by looking.
-    pub(crate) fn of_items_on_cpu(mut self, items: usize) -> Self {
-        self.short = items <= FEW_ITEMS;
+    /// The event of a launch of so many items. Where they are many, a CPU's driver shares them out among its threads, of
+    /// which one that waits is another: it is not to be held up by looking.
+    pub(crate) fn of_items(mut self, items: usize) -> Self {
+        self.short = self.device == DeviceKind::Cpu && items <= FEW_ITEMS;
         self
     }
 
@@ -82,13 +87,39 @@ impl ClEvent {
         unsafe { ask_status(self.api, self.raw) }.map_err(|code| error(CALL, code))
     }
 
-    /// Returns when the command has ended or a moment has passed.
+    /// Blocks until the command has completed and the host can see what it wrote.
+    pub(crate) fn wait_within(&self, waiting: &exit::Waiting) -> Result<(), DriverError> {
+        const CALL: &str = "clWaitForEvents";
+        let ended = self.look_for_a_moment(waiting);
+        let _inside = if ended { None } else { self.wait_outside() };
+        // SAFETY: the event is alive.
+        match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
+            sys::CL_SUCCESS => Ok(()),
+            // The command failed: the event knows how.
+            sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
+                Err(command_failed(CALL, self.status()?))
+            }
+            code => Err(error(CALL, code)),
+        }
+    }
+
+    /// Waits outside of the driver, if another thread is inside where only one may be. Then the command has ended, or this
+    /// thread is inside, or the driver has refused to call and there is no other way.
+    fn wait_outside(&self) -> Option<Inside> {
+        inside::enter(self.device).or_else(|| {
+            let outside = Outside::default();
+            callback::register(self.api, self.raw, outside.call()).ok()?;
+            outside.sleep()
+        })
+    }
+
+    /// Returns when the command has ended or a moment has passed, and tells whether it has ended.
     ///
     /// Intel's CPU runtime puts a thread to sleep that waits for a command which one of its own has begun, and they
     /// begin within a fraction of a microsecond. Sleeping and waking takes longer than a short kernel.
-    fn look_for_a_moment(&self, _: &exit::Waiting) {
+    fn look_for_a_moment(&self, _: &exit::Waiting) -> bool {
         if !self.short || !LOOKING.is_worth_it() {
-            return;
+            return false;
         }
         let ended = (0..LOOKS).any(|_| {
             // SAFETY: the event is alive. So is the driver: a process that ends gives whoever waits two seconds, of
@@ -96,6 +127,7 @@ impl ClEvent {
             !matches!(unsafe { ask_status(self.api, self.raw) }, Ok(1..))
         });
         LOOKING.has_helped(ended);
+        ended
     }
 }
 
@@ -145,18 +177,8 @@ impl Event for ClEvent {
     }
 
     fn wait(&self) -> Result<(), DriverError> {
-        const CALL: &str = "clWaitForEvents";
-        let waiting = exit::wait(CALL)?;
-        self.look_for_a_moment(&waiting);
-        // SAFETY: the event is alive.
-        match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
-            sys::CL_SUCCESS => Ok(()),
-            // The command failed: the event knows how.
-            sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
-                Err(command_failed(CALL, self.status()?))
-            }
-            code => Err(error(CALL, code)),
-        }
+        let waiting = exit::wait("clWaitForEvents")?;
+        self.wait_within(&waiting)
     }
 
     fn acquire(&self) -> Result<(), DriverError> {

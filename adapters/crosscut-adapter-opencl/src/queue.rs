@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{
-    Argument, DeviceKind, DriverError, Event, Extent, Kernel, Location, Memory, Queue,
-    QueueOptions, QueueOrder, VariableQueue,
+    Argument, DriverError, Event, Extent, Kernel, Location, Memory, Queue, QueueOptions,
+    QueueOrder, VariableQueue,
 };
 
 use crate::barriers::Barriers;
@@ -15,6 +15,7 @@ use crate::context::ContextHandle;
 use crate::error::check;
 use crate::event::{ClEvent, WaitList};
 use crate::exit;
+use crate::inside;
 use crate::memory::{ClMemory, Place};
 use crate::program::ClKernel;
 use crate::rest;
@@ -55,6 +56,9 @@ impl ClQueue {
             flags |= sys::CL_QUEUE_PROFILING_ENABLE;
         }
         rest::release_rested();
+        if out_of_order {
+            inside::expect_out_of_order(context.info.kind);
+        }
         let (device, mut status) = (context.id, 0);
         let (call, raw) = if let Some(create) = context.api.clCreateCommandQueueWithProperties {
             let properties = [sys::CL_QUEUE_PROPERTIES, flags, 0];
@@ -98,7 +102,7 @@ impl ClQueue {
         event: Handle,
     ) -> Result<ClEvent, DriverError> {
         check(call, status)?;
-        let event = ClEvent::new(self.context.api, event, self.in_order, self.profiling);
+        let event = ClEvent::new(&self.context, event, self.in_order, self.profiling);
         // A refusal here must not become an error, because the command is submitted and will run:
         // waiting for it flushes again, and tells.
         // SAFETY: the queue is alive.
@@ -222,10 +226,7 @@ impl Queue for ClQueue {
         };
         drop(kernel_arguments);
         let event = self.submitted(CALL, status, event)?;
-        Ok(Box::new(match self.context.info.kind {
-            DeviceKind::Cpu => event.of_items_on_cpu(items),
-            _ => event,
-        }))
+        Ok(Box::new(event.of_items(items)))
     }
 
     unsafe fn write(
@@ -393,7 +394,14 @@ impl Queue for ClQueue {
     }
 
     fn wait(&self) -> Result<(), DriverError> {
-        let _waiting = exit::wait("clFinish")?;
+        let waiting = exit::wait("clFinish")?;
+        let inside = inside::enter(self.context.info.kind);
+        if inside.is_none()
+            && let Ok(last) = self.plain_barrier(&[])
+        {
+            return last.wait_within(&waiting);
+        }
+        // Also if the driver refuses the barrier: it tells why here.
         let api = self.context.api;
         if self.in_order.is_some() {
             // SAFETY: the queue is alive.
