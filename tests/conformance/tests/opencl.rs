@@ -2,8 +2,6 @@
 
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 
-use std::sync::{Mutex, PoisonError};
-
 use crosscut_adapter_api::Adapter;
 use crosscut_adapter_opencl::OpenCl;
 use crosscut_conformance::{TestDevice, run};
@@ -14,10 +12,6 @@ const MOST: usize = 200;
 /// Runs on what there is; without a device says so, or fails if the environment requires one.
 #[allow(clippy::print_stderr, reason = "a test that could not run says so")]
 fn check(adapter: OpenCl) {
-    // Intel's CPU runtime (2026.22) hangs once in a while where two threads wait for queues out of order: who waits helps
-    // with the driver's tasks, and may take one that waits for what the other has begun. `docs/queues.md` says so.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match adapter.devices() {
         Ok(devices) => {
             for device in devices {
