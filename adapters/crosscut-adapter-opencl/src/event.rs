@@ -2,13 +2,12 @@
 
 use std::any::Any;
 
-use crosscut_adapter_api::{Completed, DeviceKind, DriverError, Event, EventState, EventTimes};
+use crosscut_adapter_api::{Completed, DriverError, Event, EventState, EventTimes};
 
 use crate::callback;
 use crate::context::ContextHandle;
 use crate::error::{check, command_failed, error};
 use crate::exit;
-use crate::inside::{self, Inside, Outside};
 use crate::looking::Looking;
 use crate::sys::{self, Api, Handle};
 
@@ -29,8 +28,6 @@ pub(crate) struct ClEvent {
     profiling: bool,
     /// Whether it is asked for its status for a moment before it is waited for.
     short: bool,
-    /// What runs the command.
-    device: DeviceKind,
     /// How many barriers in a row complete before it: see `barriers`.
     pub(crate) barriers: u32,
 }
@@ -49,15 +46,35 @@ impl ClEvent {
         in_order_queue: Option<u64>,
         profiling: bool,
     ) -> Self {
-        let (api, device) = (context.api, context.info.kind);
-        Self { api, raw, in_order_queue, profiling, device, short: false, barriers: 0 }
+        Self { api: context.api, raw, in_order_queue, profiling, short: false, barriers: 0 }
     }
 
-    /// The event of a launch of so many items. Where they are many, a CPU's driver shares them out among its threads, of
-    /// which one that waits is another: it is not to be held up by looking.
-    pub(crate) fn of_items(mut self, items: usize) -> Self {
-        self.short = self.device == DeviceKind::Cpu && items <= FEW_ITEMS;
+    /// The event of a launch of so many items on a CPU. Where they are many the driver shares them out among its
+    /// threads, of which one that waits is another: it is not to be held up by looking.
+    pub(crate) fn of_items_on_cpu(mut self, items: usize) -> Self {
+        self.short = items <= FEW_ITEMS;
         self
+    }
+
+    /// The same event once more, unless the command has ended, for which this waits if the driver does not give another.
+    pub(crate) fn another(&self) -> Option<Self> {
+        // SAFETY: the event is alive, and whoever has just made it knows that the driver is there.
+        if unsafe { (self.api.clRetainEvent)(self.raw) } == sys::CL_SUCCESS {
+            return Some(Self { ..*self });
+        }
+        // How it ended is for others to ask.
+        let _ = self.wait();
+        None
+    }
+
+    pub(crate) fn is_one_of(&self, events: &[&dyn Event]) -> bool {
+        let mut own = events.iter().filter_map(|event| event.as_any().downcast_ref::<Self>());
+        own.any(|event| event.raw == self.raw)
+    }
+
+    /// Whether the command has completed or failed, or nobody can tell.
+    pub(crate) fn has_ended(&self) -> bool {
+        !matches!(self.status(), Ok(1..))
     }
 
     /// One of the command's times.
@@ -87,39 +104,13 @@ impl ClEvent {
         unsafe { ask_status(self.api, self.raw) }.map_err(|code| error(CALL, code))
     }
 
-    /// Blocks until the command has completed and the host can see what it wrote.
-    pub(crate) fn wait_within(&self, waiting: &exit::Waiting) -> Result<(), DriverError> {
-        const CALL: &str = "clWaitForEvents";
-        let ended = self.look_for_a_moment(waiting);
-        let _inside = if ended { None } else { self.wait_outside() };
-        // SAFETY: the event is alive.
-        match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
-            sys::CL_SUCCESS => Ok(()),
-            // The command failed: the event knows how.
-            sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
-                Err(command_failed(CALL, self.status()?))
-            }
-            code => Err(error(CALL, code)),
-        }
-    }
-
-    /// Waits outside of the driver, if another thread is inside where only one may be. Then the command has ended, or this
-    /// thread is inside, or the driver has refused to call and there is no other way.
-    fn wait_outside(&self) -> Option<Inside> {
-        inside::enter(self.device).or_else(|| {
-            let outside = Outside::default();
-            callback::register(self.api, self.raw, outside.call()).ok()?;
-            outside.sleep()
-        })
-    }
-
-    /// Returns when the command has ended or a moment has passed, and tells whether it has ended.
+    /// Returns when the command has ended or a moment has passed.
     ///
     /// Intel's CPU runtime puts a thread to sleep that waits for a command which one of its own has begun, and they
     /// begin within a fraction of a microsecond. Sleeping and waking takes longer than a short kernel.
-    fn look_for_a_moment(&self, _: &exit::Waiting) -> bool {
+    fn look_for_a_moment(&self, _: &exit::Waiting) {
         if !self.short || !LOOKING.is_worth_it() {
-            return false;
+            return;
         }
         let ended = (0..LOOKS).any(|_| {
             // SAFETY: the event is alive. So is the driver: a process that ends gives whoever waits two seconds, of
@@ -127,7 +118,6 @@ impl ClEvent {
             !matches!(unsafe { ask_status(self.api, self.raw) }, Ok(1..))
         });
         LOOKING.has_helped(ended);
-        ended
     }
 }
 
@@ -177,8 +167,20 @@ impl Event for ClEvent {
     }
 
     fn wait(&self) -> Result<(), DriverError> {
-        let waiting = exit::wait("clWaitForEvents")?;
-        self.wait_within(&waiting)
+        const CALL: &str = "clWaitForEvents";
+        let waiting = exit::wait(CALL)?;
+        self.look_for_a_moment(&waiting);
+        // SAFETY: the event is alive.
+        match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
+            sys::CL_SUCCESS => Ok(()),
+            // The command failed, and the event knows how; though not that of Intel's CPU runtime if the command did not run,
+            // because one that it waited for had failed.
+            code @ sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
+                let failure = self.status()?;
+                Err(command_failed(CALL, if failure < 0 { failure } else { code }))
+            }
+            code => Err(error(CALL, code)),
+        }
     }
 
     fn acquire(&self) -> Result<(), DriverError> {
@@ -197,7 +199,7 @@ impl Event for ClEvent {
 impl Drop for ClEvent {
     fn drop(&mut self) {
         if let Some(_alive) = exit::driver() {
-            // SAFETY: this is the one reference that the enqueueing call gave.
+            // SAFETY: this is the one reference that the enqueueing call gave, or `another`.
             unsafe { (self.api.clReleaseEvent)(self.raw) };
         }
     }
@@ -225,20 +227,21 @@ impl WaitList {
             if in_order_queue.is_some() && event.in_order_queue == in_order_queue {
                 continue;
             }
-            list.push(event.raw);
+            list.add(event);
         }
         list
     }
 
-    fn push(&mut self, event: Handle) {
+    /// One more, which stays for as long as the list does.
+    pub(crate) fn add(&mut self, event: &ClEvent) {
         let at = self.count as usize;
         if at < Self::FEW {
-            self.few[at] = event;
+            self.few[at] = event.raw;
         } else {
             if at == Self::FEW {
                 self.many.extend_from_slice(&self.few);
             }
-            self.many.push(event);
+            self.many.push(event.raw);
         }
         self.count += 1;
     }

@@ -5,9 +5,8 @@
 //! device is, `memory_model`, which asks about its atomics, `set_up`, which knows where `cargo crosscut` would look for
 //! drivers, `partition`, which cuts a device, `reach`, which knows the memory of several, `arguments`, which sets those
 //! that changed, `binaries`, by which programs become bytes, `callback`, by which the driver calls us, `variable`, which
-//! copies variables by name, `looking`, which knows when a wait need not sleep, `inside`, which knows who waits inside of
-//! the driver, `barriers`, which keeps rows of them short, and `rest`, which keeps queues a while before they are released.
-//! The contract's `exit` keeps the driver from being called once the process has begun to end.
+//! copies variables by name, `looking`, which knows when a wait need not sleep, `barriers`, which keeps rows of them short,
+//! `command_queue`, which is the driver's queue, and `lanes`, which makes one out of order of several in order. The contract's `exit` keeps the driver from being called once the process has begun to end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
@@ -29,11 +28,12 @@ mod arguments;
 mod barriers;
 mod binaries;
 mod callback;
+mod command_queue;
 mod context;
 mod device;
 mod error;
 mod event;
-mod inside;
+mod lanes;
 mod looking;
 mod memory;
 mod memory_model;
@@ -42,7 +42,6 @@ mod program;
 mod query;
 mod queue;
 mod reach;
-mod rest;
 mod set_up;
 mod sys;
 mod variable;

@@ -177,7 +177,6 @@ entry_points! {
         ) -> Handle;
         fn clReleaseContext(Handle) -> i32;
         fn clCreateCommandQueue(Handle, Handle, u64, *mut i32) -> Handle;
-        fn clRetainCommandQueue(Handle) -> i32;
         fn clReleaseCommandQueue(Handle) -> i32;
         fn clFlush(Handle) -> i32;
         fn clFinish(Handle) -> i32;

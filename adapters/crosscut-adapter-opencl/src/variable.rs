@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use crosscut_adapter_api::{DriverError, Event, Variable, VariableQueue};
 
-use crate::event::WaitList;
 use crate::exit;
 use crate::program::ProgramHandle;
 use crate::queue::{ClQueue, NON_BLOCKING};
@@ -84,28 +83,26 @@ impl ClQueue {
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
         let (name, enqueue) = call;
-        let _alive = exit::enter(name)?;
         let variable = ClVariable::of(variable);
-        let waits = WaitList::new(after, self.in_order());
         let symbol: &CStr = &variable.name;
-        let mut event = std::ptr::null_mut();
-        // SAFETY: queue, program and events are alive and of one context, the name is terminated, the
-        // range lies inside the variable, and the caller vouches for `host`.
-        let status = unsafe {
-            enqueue(
-                self.raw(),
-                variable.program.raw,
-                symbol.as_ptr(),
-                NON_BLOCKING,
-                size.get(),
-                offset,
-                host,
-                waits.count(),
-                waits.as_ptr(),
-                &raw mut event,
-            )
-        };
-        Ok(Box::new(self.submitted(name, status, event)?))
+        self.enqueue(name, after, |queue, waits, event| {
+            // SAFETY: queue, program and events are alive and of one context, the name is terminated, the
+            // range lies inside the variable, and the caller vouches for `host`.
+            unsafe {
+                enqueue(
+                    queue,
+                    variable.program.raw,
+                    symbol.as_ptr(),
+                    NON_BLOCKING,
+                    size.get(),
+                    offset,
+                    host,
+                    waits.count(),
+                    waits.as_ptr(),
+                    event,
+                )
+            }
+        })
     }
 
     fn variables(&self) -> sys::Variables {

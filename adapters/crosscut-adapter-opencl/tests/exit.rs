@@ -25,9 +25,6 @@ const CASE: &str = "CROSSCUT_TEST_EXIT_CASE";
 const CODE: i32 = 42;
 /// How long a busy kernel spins that the end of the process may wait for: about a second.
 const LONG: u64 = 1 << 28;
-/// How long one spins that the end of the process does not wait for: so long that it is there all the time, however
-/// busy the machine is.
-const FOR_EVER: u64 = 1 << 40;
 
 /// Everything one can have, in an order of fields (which is the order of dropping) that is the
 /// wrong way round.
@@ -113,12 +110,8 @@ fn child() {
     };
     let mut everything: Vec<_> =
         devices.iter().map(|device| Everything::on(&**device, order)).collect();
-    let long = match order {
-        QueueOrder::InOrder => LONG,
-        QueueOrder::OutOfOrder => FOR_EVER,
-    };
     for one in &mut everything {
-        one.spin(if case == "kernel in flight" { long } else { 1 }).unwrap();
+        one.spin(if case == "kernel in flight" { LONG } else { 1 }).unwrap();
     }
     match case {
         "kernel in flight" | "kernel on its way" => std::process::exit(CODE),
@@ -132,7 +125,7 @@ fn child() {
         }
         "given up with a kernel in flight" => {
             for mut one in everything {
-                one.spin(long).unwrap();
+                one.spin(LONG).unwrap();
                 let Everything { queue, memory, .. } = one;
                 drop(queue);
                 std::mem::forget(memory);

@@ -116,3 +116,37 @@ fn threads_wait_at_the_same_time_for_queues_out_of_order() {
         }
     }
 }
+
+/// On a queue out of order, of which there are lanes enough.
+#[test]
+fn commands_go_past_those_that_wait_for_promises_though_a_thread_waits_for_the_queue() {
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        let own = Own::new(&*context);
+        let (promised, promises): (Vec<_>, Vec<_>) =
+            (0..20).map(|_| context.promise().unwrap()).unzip();
+        let behind: Vec<_> =
+            promised.iter().map(|promised| own.fill(&*own.out_of_order, &[&**promised])).collect();
+        let other = Own::new(&*context);
+        std::thread::scope(|scope| {
+            let (done, ended) = mpsc::channel();
+            let queue = &*own.out_of_order;
+            scope.spawn(move || done.send(queue.wait().is_ok()));
+            assert!(ended.recv_timeout(Duration::from_millis(50)).is_err(), "it did not wait");
+            for _ in 0..100 {
+                let (done, ended) = mpsc::channel();
+                // The memory of somebody else, as nothing orders these.
+                let past = other.fill(queue, &[]);
+                past.on_complete(Box::new(move |outcome| {
+                    let _ = done.send(outcome.is_ok());
+                }))
+                .unwrap();
+                assert_eq!(ended.recv_timeout(PATIENCE), Ok(true));
+            }
+            assert!(behind.iter().all(|event| !event.is_complete().unwrap()));
+            promises.into_iter().for_each(|promise| promise.keep(Ok(())));
+            assert_eq!(ended.recv_timeout(PATIENCE), Ok(true));
+        });
+        assert!(behind.iter().all(|event| event.is_complete().unwrap()));
+    }
+}

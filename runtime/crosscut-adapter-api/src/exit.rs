@@ -17,13 +17,11 @@
 //! end of the process for as long as the command takes. And a thread that begins to wait once the
 //! process is ending never comes back: a command that was submitted before may still write to memory
 //! of the thread's own, which an error would let it free under the driver's hands.
-//!
-//! Some things a driver wants to be rid of before it is torn down: see [`before_the_driver`].
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{DriverError, DriverErrorKind};
@@ -43,14 +41,6 @@ static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// How many threads wait inside of the driver; seen by the handler as `CALLS` is.
 static WAITS: AtomicUsize = AtomicUsize::new(0);
-
-/// Something to do last, and in which process.
-struct Last {
-    process: u32,
-    act: fn(),
-}
-
-static LAST: Mutex<Vec<Last>> = Mutex::new(Vec::new());
 
 /// Which thread ends the process, by the address of its [`MARK`].
 static EXITING_THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -80,14 +70,6 @@ extern "C" fn begin_exit() {
     // The thread that ends the process may do so from inside of one: a host task that has memory.
     until(&CALLS, OWN_CALLS.get(), PATIENCE);
     until(&WAITS, 0, PATIENCE_WITH_WAITS);
-    // Only once, though this may be called several times. A lock that is held was held when the
-    // process was forked, by a thread that is not here: then there is nothing of ours to do.
-    let last = LAST.try_lock().map_or_else(|_| Vec::new(), |mut last| std::mem::take(&mut *last));
-    for Last { process, act } in last {
-        if process == std::process::id() {
-            act();
-        }
-    }
 }
 
 fn until(count: &AtomicUsize, most: usize, patience: Duration) {
@@ -103,22 +85,10 @@ fn until(count: &AtomicUsize, most: usize, patience: Duration) {
 /// its first program: what drivers set up as late as that is torn down earlier.
 pub fn watch(once: &'static Once) {
     once.call_once(|| {
-        // SAFETY: the handler uses atomics, the clock, a lock that it does not wait for, and what
-        // adapters vouch for; it lives as long as the code of this crate. A full table (the only failure) leaves things as
-        // if the handler had not been asked for.
+        // SAFETY: the handler uses atomics and the clock, and lives as long as the code of this crate. A full table (the
+        // only failure) leaves things as if the handler had not been asked for.
         unsafe { atexit(begin_exit) };
     });
-}
-
-/// Has `act` called when the process ends, while the driver is still there: after the last call that anyone
-/// else makes, and once.
-///
-/// It may call the driver without asking [`driver`], must not block for more than a few seconds, and must not
-/// panic. A process that was forked off does not call it: the driver's threads are not there to answer.
-pub fn before_the_driver(act: fn()) {
-    LAST.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(Last { process: std::process::id(), act });
 }
 
 /// Begins the end when the main thread's thread locals go.

@@ -1,0 +1,114 @@
+//! The driver's queues.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crosscut_adapter_api::{DriverError, QueueOptions, QueueOrder};
+
+use crate::context::ContextHandle;
+use crate::error::check;
+use crate::event::{ClEvent, WaitList};
+use crate::exit;
+use crate::sys::{self, Handle};
+
+/// A `cl_command_queue`.
+pub(crate) struct CommandQueue {
+    context: Arc<ContextHandle>,
+    raw: Handle,
+    /// A number that no other queue ever has, if the queue is in order. (A handle would not do: it
+    /// may come again once its queue is released, and events outlive queues.)
+    in_order: Option<u64>,
+    profiling: bool,
+}
+
+// SAFETY: the raw pointer is a `cl_command_queue`, and OpenCL 3.0, appendix A.2, says: "All OpenCL
+// API calls are thread-safe except those that modify the state of cl_kernel objects".
+unsafe impl Send for CommandQueue {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for CommandQueue {}
+
+impl CommandQueue {
+    pub(crate) fn create(
+        context: &Arc<ContextHandle>,
+        options: &QueueOptions,
+    ) -> Result<Self, DriverError> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let _alive = exit::enter("clCreateCommandQueueWithProperties")?;
+        let out_of_order = options.order == QueueOrder::OutOfOrder;
+        let mut flags = if out_of_order { sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE } else { 0 };
+        if options.profiling {
+            flags |= sys::CL_QUEUE_PROFILING_ENABLE;
+        }
+        let (device, mut status) = (context.id, 0);
+        let (call, raw) = if let Some(create) = context.api.clCreateCommandQueueWithProperties {
+            let properties = [sys::CL_QUEUE_PROPERTIES, flags, 0];
+            // SAFETY: context and device are alive and belong together, the list of properties
+            // ends with 0, `status` is writable.
+            let raw = unsafe { create(context.raw, device, properties.as_ptr(), &raw mut status) };
+            ("clCreateCommandQueueWithProperties", raw)
+        } else {
+            // SAFETY: context and device are alive and belong together, `status` is writable.
+            let raw = unsafe {
+                (context.api.clCreateCommandQueue)(context.raw, device, flags, &raw mut status)
+            };
+            ("clCreateCommandQueue", raw)
+        };
+        check(call, status)?;
+        let in_order = (!out_of_order).then(|| NEXT.fetch_add(1, Ordering::Relaxed));
+        Ok(Self { context: Arc::clone(context), raw, in_order, profiling: options.profiling })
+    }
+
+    /// The events of `after` that a command on this queue must name: one in order waits for its own anyway.
+    pub(crate) fn waits(&self, after: &[&dyn crosscut_adapter_api::Event]) -> WaitList {
+        WaitList::new(after, self.in_order)
+    }
+
+    /// Submits a command by `run`, which hands the driver this queue, the events to wait for and a place for the
+    /// command's own, and returns what the driver says. To be called while the driver is known to be there.
+    pub(crate) fn submit(
+        &self,
+        call: &'static str,
+        waits: &WaitList,
+        run: impl FnOnce(Handle, &WaitList, *mut Handle) -> i32,
+    ) -> Result<ClEvent, DriverError> {
+        let mut event = std::ptr::null_mut();
+        check(call, run(self.raw, waits, &raw mut event))?;
+        let event = ClEvent::new(&self.context, event, self.in_order, self.profiling);
+        // A refusal here must not become an error, because the command is submitted and will run:
+        // waiting for it flushes again, and tells.
+        // SAFETY: the queue is alive.
+        unsafe { (self.context.api.clFlush)(self.raw) };
+        Ok(event)
+    }
+
+    /// A command that does nothing but wait, for these events or, without any, for everything on this queue.
+    pub(crate) fn barrier(&self, waits: &WaitList) -> Result<ClEvent, DriverError> {
+        self.submit("clEnqueueBarrierWithWaitList", waits, |queue, waits, event| {
+            // SAFETY: queue and events are alive and of one context.
+            unsafe {
+                (self.context.api.clEnqueueBarrierWithWaitList)(
+                    queue,
+                    waits.count(),
+                    waits.as_ptr(),
+                    event,
+                )
+            }
+        })
+    }
+
+    /// Blocks until every command so far has completed.
+    pub(crate) fn finish(&self, _: &exit::Waiting) -> Result<(), DriverError> {
+        // SAFETY: the queue is alive.
+        check("clFinish", unsafe { (self.context.api.clFinish)(self.raw) })
+    }
+}
+
+impl Drop for CommandQueue {
+    fn drop(&mut self) {
+        if let Some(_alive) = exit::driver() {
+            // SAFETY: this is the one reference that creating the queue gave. What was submitted
+            // still runs.
+            unsafe { (self.context.api.clReleaseCommandQueue)(self.raw) };
+        }
+    }
+}
