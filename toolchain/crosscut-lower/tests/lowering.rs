@@ -76,6 +76,8 @@ fn main() -> ExitCode {
         let name = case.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let annotations = annotations(&folder.path().join("crosscut_0.spv"));
         let as_written = annotations == expected_annotations(&name);
+        let counts_in_bytes = byte_counters(&folder.path().join("crosscut_0.spv")) > 0;
+        let as_written = as_written && !counts_in_bytes;
         if lowered == expected && barriers(&lowered) == most_barriers(&name) && as_written {
             passed += 1;
             println!("test {name} ... ok");
@@ -100,6 +102,26 @@ fn annotations(module: &Path) -> Vec<u32> {
     let plain = spirv::keep_annotations(&bytes, |_| false).expect("SPIR-V");
     let plain = spirv::check(&plain).expect("SPIR-V").capabilities;
     all.into_iter().filter(|capability| !plain.contains(capability)).collect()
+}
+
+/// How many variables of loops and branches have 8 bits in the SPIR-V. No case has any, so they are LLVM's: numbers of
+/// fewer bits, of which it does not cut off the rest.
+fn byte_counters(module: &Path) -> usize {
+    const TYPE_INT: u32 = 21;
+    const PHI: u32 = 245;
+    let bytes = fs::read(module).unwrap_or_default();
+    let words: Vec<u32> =
+        bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let (mut at, mut byte, mut found) = (5, None, 0);
+    while let Some(&[first, second, third, ..]) = words.get(at..).filter(|rest| rest.len() > 2) {
+        match first & 0xffff {
+            TYPE_INT if third == 8 => byte = Some(second),
+            PHI if Some(second) == byte => found += 1,
+            _ => {}
+        }
+        at += (first >> 16).max(1) as usize;
+    }
+    found
 }
 
 /// The metadata of the text reaches the SPIR-V.

@@ -171,3 +171,21 @@ fn elements_of_a_variable_of_the_image_may_be_wide_or_odd() {
         Ok(all)
     });
 }
+
+#[test]
+fn every_one_of_many_narrow_atomics_is_found_in_a_loop() {
+    static PAIRS: DeviceGlobal<[AtomicU16; 64]> = DeviceGlobal::zeroed();
+    static BYTES: DeviceGlobal<[AtomicU8; 64], DeviceImageScope> = DeviceGlobal::zeroed();
+    let found = agree(|queue| {
+        queue.write(&PAIRS, &std::array::from_fn(|n| 1000 + n as u16))?;
+        queue.write(&BYTES, &std::array::from_fn(|n| 1 + n as u8))?;
+        let mut out = queue.zeroed::<[u16; 64]>(2)?;
+        queue.for_each(&mut out, (), |_, out, ()| {
+            for n in 0..64 {
+                out[n] = PAIRS[n].load(Relaxed) + u16::from(BYTES[n].load(Relaxed));
+            }
+        })?;
+        Ok(queue.download(&out)?.concat())
+    });
+    assert!(found.iter().enumerate().all(|(n, found)| usize::from(*found) == 1001 + n % 64 * 2));
+}

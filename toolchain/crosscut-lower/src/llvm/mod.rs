@@ -71,7 +71,7 @@ impl Llvm {
     /// Loads LLVM and makes a context.
     pub(crate) fn load() -> Result<Self, LoadError> {
         let api = Api::load()?;
-        allow_extensions(&api);
+        set_options(&api);
         // SAFETY: takes nothing; the context is never freed.
         let context = unsafe { (api.LLVMContextCreate)() };
         let reports = Box::new(Reports {
@@ -114,16 +114,19 @@ impl Llvm {
     }
 }
 
-/// Tells the SPIR-V back end which extensions it may use where a module asks for them. LLVM ends the
-/// process if it is told twice.
-fn allow_extensions(api: &Api) {
+/// Tells the SPIR-V back end which extensions it may use where a module asks for them, and to leave loops as they
+/// are. LLVM ends the process if it is told twice.
+///
+/// What makes loops cheaper before code is written counts in integers of any width: of `address & 3` two bits, of
+/// which the back end makes eight and forgets to cut off the rest.
+fn set_options(api: &Api) {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
         let list = spirv::VARIABLE_EXTENSIONS.map(|name| format!("+{name}")).join(",");
         let option = c_string(&format!("--spirv-ext={list}"));
-        let arguments = [c"crosscut-lower".as_ptr(), option.as_ptr()];
-        // SAFETY: two terminated strings, which LLVM copies, and no text about the program.
-        unsafe { (api.LLVMParseCommandLineOptions)(2, arguments.as_ptr(), null()) };
+        let arguments = [c"crosscut-lower".as_ptr(), option.as_ptr(), c"--disable-lsr".as_ptr()];
+        // SAFETY: three terminated strings, which LLVM copies, and no text about the program.
+        unsafe { (api.LLVMParseCommandLineOptions)(3, arguments.as_ptr(), null()) };
     });
 }
 
