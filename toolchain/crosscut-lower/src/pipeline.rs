@@ -185,9 +185,12 @@ impl Lowering<'_> {
         for member in members {
             self.dump.begin(member.entry)?;
             let (body, kernel) = self.kernel(module, member, &mut shared)?;
-            names.push(kernel.name.clone());
-            names.extend(kernel.assumed.iter().map(|assumed| assumed.name.clone()));
-            bodies.push(body);
+            let own = [Some(&kernel.name), kernel.assumed.as_ref().map(|assumed| &assumed.name)];
+            let own: Vec<String> = own.into_iter().flatten().cloned().collect();
+            let symbols: Vec<String> = own.iter().map(|name| format!("@{name}")).collect();
+            // Without the statics of globals that became parameters: the kernels of an image bring each only once.
+            bodies.push(body.only(&symbols.iter().map(String::as_str).collect::<Vec<_>>()));
+            names.extend(own);
             kernels.push(kernel);
         }
         if let Some((accessors, added)) = scope::accessors(module, &bodies[0], &shared.used) {

@@ -128,7 +128,7 @@ fn byte_counters(module: &Path) -> usize {
 fn expected_annotations(name: &str) -> &'static [u32] {
     match name {
         "image-scope" => &[spirv::CAPABILITY_HOST_ACCESS, spirv::CAPABILITY_FPGA_VARIABLES],
-        "image-scope-elements" => &[spirv::CAPABILITY_HOST_ACCESS],
+        "image-scope-elements" | "image-scope-shared" => &[spirv::CAPABILITY_HOST_ACCESS],
         _ => &[],
     }
 }

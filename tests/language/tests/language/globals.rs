@@ -189,3 +189,16 @@ fn every_one_of_many_narrow_atomics_is_found_in_a_loop() {
     });
     assert!(found.iter().enumerate().all(|(n, found)| usize::from(*found) == 1001 + n % 64 * 2));
 }
+
+#[test]
+fn kernels_of_one_image_share_globals_of_both_scopes() {
+    static OWN: DeviceGlobal<[u32; 2], DeviceImageScope> = DeviceGlobal::new([1, 2]);
+    static SHARED: DeviceGlobal<[u32; 2]> = DeviceGlobal::new([10, 20]);
+    let found = agree(|queue| {
+        let mut out = queue.zeroed::<u32>(2)?;
+        queue.for_each(&mut out, (), |i, out, ()| *out = OWN.get()[i] + SHARED.get()[i])?;
+        queue.for_each(&mut out, (), |i, out, ()| *out += OWN.get()[1 - i] * SHARED.get()[i])?;
+        queue.download(&out)
+    });
+    assert_eq!(found, [31, 42]);
+}
