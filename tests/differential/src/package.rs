@@ -245,15 +245,22 @@ fn limited(kibibytes: u64, program: &Path) -> Command {
 
 /// The module of all kernels, and the table of them.
 fn text(kernels: &[Kernel]) -> String {
-    let mut text = String::from("use crate::{Case, launch, launch_groups, support};\n\n");
+    let mut text = String::from("use crate::{Case, Plain, launch, launch_groups, support};\n\n");
     let mut table = String::new();
     for (number, kernel) in kernels.iter().enumerate() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "pub mod k{number} {{\n{}}}\n", kernel.source);
+        let calls = if kernel.has_globals {
+            format!("start: k{number}::start, launch: k{number}::launch")
+        } else {
+            format!(
+                "start: || Box::new(Plain(k{number}::kernel)), \
+                 launch: |q, inputs, mask| launch(q, inputs, mask, k{number}::kernel)"
+            )
+        };
         let _ = writeln!(
             table,
-            "    Case {{ number: {number}, native: k{number}::kernel, \
-             launch: |q, inputs, mask| launch(q, inputs, mask, k{number}::kernel), \
+            "    Case {{ number: {number}, {calls}, \
              group: {}, ulps: {:?} }},",
             if kernel.grouped {
                 format!(

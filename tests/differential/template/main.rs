@@ -25,10 +25,31 @@ const CELLS: usize = 6;
 /// A generated kernel.
 pub struct Case {
     pub number: usize,
-    pub native: fn(usize, &[u64], &Cells<'_>) -> Out,
+    pub start: fn() -> Box<dyn Native>,
     pub launch: fn(&Queue, &[u64], &[u8]) -> crosscut::Result<Answers>,
     pub group: Option<(Stage, LaunchGroups)>,
     pub ulps: [u32; 4],
+}
+
+/// A kernel by plain calls, with its device globals as plain values.
+pub trait Native {
+    /// The answer for one item.
+    fn item(&self, i: usize, inputs: &[u64], cells: &Cells<'_>) -> Out;
+    /// A word for each of the globals, once all items have run.
+    fn left(&self) -> Vec<u64>;
+}
+
+/// One without device globals.
+pub struct Plain(pub fn(usize, &[u64], &Cells<'_>) -> Out);
+
+impl Native for Plain {
+    fn item(&self, i: usize, inputs: &[u64], cells: &Cells<'_>) -> Out {
+        (self.0)(i, inputs, cells)
+    }
+
+    fn left(&self) -> Vec<u64> {
+        Vec::new()
+    }
 }
 
 /// What an item of a group gives next.
@@ -97,11 +118,45 @@ fn reference_groups(stage: Stage, inputs: &[u64]) -> (Vec<u64>, Vec<i64>) {
     (values, cells)
 }
 
-/// What a launch leaves behind: an answer per item, and the cells.
+/// What a launch leaves behind: an answer per item, the cells, and a word for each device global.
 #[derive(Debug)]
 pub struct Answers {
     outs: Vec<Out>,
     cells: Vec<i64>,
+    globals: Vec<u64>,
+}
+
+/// The buffers of a launch.
+pub struct Memory {
+    pub inputs: Buffer<u64>,
+    pub mask: Buffer<u8>,
+    pub outs: Buffer<Out>,
+    pub c8: Buffer<AtomicU8>,
+    pub c16: Buffer<AtomicI16>,
+    pub c32: Buffer<AtomicU32>,
+    pub c64: Buffer<AtomicI64>,
+}
+
+impl Memory {
+    pub fn new(queue: &Queue, inputs: &[u64], mask: &[u8]) -> crosscut::Result<Self> {
+        Ok(Self {
+            inputs: queue.upload(inputs)?,
+            mask: queue.upload(mask)?,
+            outs: queue.zeroed(inputs.len())?,
+            c8: queue.zeroed(CELLS)?,
+            c16: queue.zeroed(CELLS)?,
+            c32: queue.zeroed(CELLS)?,
+            c64: queue.zeroed(CELLS)?,
+        })
+    }
+
+    pub fn answers(&self, queue: &Queue, globals: Vec<u64>) -> crosscut::Result<Answers> {
+        let mut cells: Vec<i64> = queue.download(&self.c8)?.into_iter().map(i64::from).collect();
+        cells.extend(queue.download(&self.c16)?.into_iter().map(i64::from));
+        cells.extend(queue.download(&self.c32)?.into_iter().map(i64::from));
+        cells.extend(queue.download(&self.c64)?);
+        Ok(Answers { outs: queue.download(&self.outs)?, cells, globals })
+    }
 }
 
 /// Launches a kernel for the items that are not masked.
@@ -109,14 +164,12 @@ pub fn launch<F>(queue: &Queue, inputs: &[u64], mask: &[u8], kernel: F) -> cross
 where
     F: Fn(usize, &[u64], &Cells<'_>) -> Out + Copy + Send + 'static,
 {
-    let (inputs, mask) = (queue.upload(inputs)?, queue.upload(mask)?);
-    let mut outs = queue.zeroed::<Out>(inputs.len())?;
-    let (c8, c16) = (queue.zeroed::<AtomicU8>(CELLS)?, queue.zeroed::<AtomicI16>(CELLS)?);
-    let (c32, c64) = (queue.zeroed::<AtomicU32>(CELLS)?, queue.zeroed::<AtomicI64>(CELLS)?);
+    let mut memory = Memory::new(queue, inputs, mask)?;
+    let Memory { inputs, mask, outs, c8, c16, c32, c64 } = &mut memory;
     queue
         .for_each(
-            &mut outs,
-            (&inputs, &mask, &c8, &c16, &c32, &c64),
+            outs,
+            (&*inputs, &*mask, &*c8, &*c16, &*c32, &*c64),
             move |i, out, (inputs, mask, c8, c16, c32, c64)| {
                 if mask[i] == 0 {
                     *out = kernel(i, inputs, &Cells { c8, c16, c32, c64 });
@@ -124,11 +177,7 @@ where
             },
         )?
         .wait()?;
-    let mut cells: Vec<i64> = queue.download(&c8)?.into_iter().map(i64::from).collect();
-    cells.extend(queue.download(&c16)?.into_iter().map(i64::from));
-    cells.extend(queue.download(&c32)?.into_iter().map(i64::from));
-    cells.extend(queue.download(&c64)?);
-    Ok(Answers { outs: queue.download(&outs)?, cells })
+    memory.answers(queue, Vec::new())
 }
 
 /// A panic: file, line, column, message.
@@ -162,8 +211,10 @@ fn reference(case: &Case, inputs: &[u64]) -> (Answers, Vec<Option<Panic>>) {
     let mut outs = Vec::new();
     let mut panics = Vec::new();
     let zero = Out { words: [0; 4], narrow: [0.0; 2], wide: [0.0; 2] };
-    // Twice: what an item did to the cells before it panicked does not count, because it is masked later.
+    let native = (case.start)();
+    // Twice: what an item did to cells and globals before it panicked does not count, because it is masked later.
     for pass in 0..2 {
+        let scratch_native = (case.start)();
         let scratch = (
             <[AtomicU8; CELLS]>::default(),
             <[AtomicI16; CELLS]>::default(),
@@ -175,12 +226,12 @@ fn reference(case: &Case, inputs: &[u64]) -> (Answers, Vec<Option<Panic>>) {
                 let cells =
                     Cells { c8: &scratch.0, c16: &scratch.1, c32: &scratch.2, c64: &scratch.3 };
                 SEEN.set(Some(Default::default()));
-                let answer = catch_unwind(AssertUnwindSafe(|| (case.native)(i, inputs, &cells)));
+                let answer = catch_unwind(AssertUnwindSafe(|| scratch_native.item(i, inputs, &cells)));
                 let seen = SEEN.take().expect("set above");
                 outs.push(*answer.as_ref().unwrap_or(&zero));
                 panics.push(answer.is_err().then_some(seen));
             } else if panics[i].is_none() {
-                (case.native)(i, inputs, &Cells { c8: &c8, c16: &c16, c32: &c32, c64: &c64 });
+                native.item(i, inputs, &Cells { c8: &c8, c16: &c16, c32: &c32, c64: &c64 });
             }
         }
     }
@@ -188,7 +239,7 @@ fn reference(case: &Case, inputs: &[u64]) -> (Answers, Vec<Option<Panic>>) {
     cells.extend(c16.into_iter().map(|c| i64::from(c.into_inner())));
     cells.extend(c32.into_iter().map(|c| i64::from(c.into_inner())));
     cells.extend(c64.into_iter().map(AtomicI64::into_inner));
-    (Answers { outs, cells }, panics)
+    (Answers { outs, cells, globals: native.left() }, panics)
 }
 
 /// Runs one kernel everywhere; an error is the first difference.
@@ -259,6 +310,10 @@ fn compare(expected: &Answers, found: &Answers, ulps: [u32; 4]) -> Result<(), St
     }
     if expected.cells != found.cells {
         return Err(format!("cells: expected {:?}, found {:?}", expected.cells, found.cells));
+    }
+    if expected.globals != found.globals {
+        let (expected, found) = (&expected.globals, &found.globals);
+        return Err(format!("globals: expected {expected:?}, found {found:?}"));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What generated kernels call.
 
+pub use std::marker::PhantomData;
 pub use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicI16, AtomicI64, AtomicU8, AtomicU32};
 
@@ -30,6 +31,44 @@ pub fn absorb(hash: &mut u64, word: u64) {
 /// `clamp` for ends in any order.
 pub fn clamped<T: Ord>(value: T, one: T, other: T) -> T {
     if one <= other { value.clamp(one, other) } else { value.clamp(other, one) }
+}
+
+/// Calls `step` up to `times` times, until it says so.
+pub fn until(times: u32, mut step: impl FnMut(u32) -> bool) {
+    for n in 0..times {
+        if step(n) {
+            return;
+        }
+    }
+}
+
+/// The elements, each some places further.
+pub fn turned<T: Copy, const N: usize>(from: [T; N], by: u64) -> [T; N] {
+    let mut to = from;
+    for (n, x) in from.iter().enumerate() {
+        to[(n as u64).wrapping_add(by) as usize % N] = *x;
+    }
+    to
+}
+
+/// The largest of what the elements give.
+pub fn largest<T: Copy, U: Copy + Ord>(from: &[T], by: impl Fn(T) -> U) -> Option<U> {
+    let mut found = None;
+    for &x in from {
+        let x = by(x);
+        if found.is_none_or(|before| before < x) {
+            found = Some(x);
+        }
+    }
+    found
+}
+
+/// Why there is no number.
+#[derive(Clone, Copy)]
+pub enum Failure {
+    Large,
+    Odd(u16),
+    Pair(u8, u8),
 }
 
 macro_rules! floats {

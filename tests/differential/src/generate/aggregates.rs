@@ -108,9 +108,13 @@ impl Maker {
 
     /// An element of an array, its index masked, checked, or allowed to be out of bounds.
     pub(super) fn element(&mut self, of: &Type, depth: u32) -> String {
-        let length = self.choices.between(1, 6) as usize;
-        let array = Type::Array(Box::new(of.clone()), length);
-        let source = self.expression(&array, depth);
+        let (source, length) = if let Some(known) = self.array_in_sight(of) {
+            known
+        } else {
+            let length = self.choices.between(1, 6) as usize;
+            let array = Type::Array(Box::new(of.clone()), length);
+            (self.expression(&array, depth), length)
+        };
         let index = self.expression(&Type::U64, depth);
         match self.choices.below(4) {
             0 | 1 => format!("{source}[{index} as usize % {length}]"),
@@ -120,5 +124,18 @@ impl Maker {
                 format!("{source}.get(({index} % 9) as usize).copied().unwrap_or({otherwise})")
             }
         }
+    }
+
+    /// An array that is there already, whatever its length: a variable, a constant or a device global.
+    fn array_in_sight(&mut self, element: &Type) -> Option<(String, usize)> {
+        let known: Vec<(String, usize)> = (self.scope.iter().rev())
+            .filter_map(|variable| match &variable.of {
+                Type::Array(of, length) if **of == *element => {
+                    Some((variable.name.clone(), *length))
+                }
+                _ => None,
+            })
+            .collect();
+        (!known.is_empty() && self.choices.one_in(2)).then(|| self.choices.pick(&known).clone())
     }
 }

@@ -31,7 +31,7 @@ const ONE: &[(&str, u32)] = &[
 const TWO: &[(&str, u32)] = &[("powf", 16), ("hypot", 4), ("atan2", 6)];
 
 impl Maker {
-    fn float_literal(&mut self, float: Float) -> String {
+    pub(super) fn float_literal(&mut self, float: Float) -> String {
         let name = float.name();
         match self.choices.below(10) {
             0 => format!("0.0{name}"),

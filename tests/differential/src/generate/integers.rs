@@ -58,10 +58,13 @@ impl Maker {
         let of = Type::Int(int);
         let depth = depth - 1;
         let name = int.name();
+        if let Some(text) = self.own_atomic(int, depth) {
+            return text;
+        }
         if self.may_panic && self.choices.one_in(6) {
             return self.panicking_integer(int, depth);
         }
-        match self.choices.below(24) {
+        match self.choices.below(27) {
             0 => self.integer_literal(int),
             1 => self.input(int),
             2..=4 => {
@@ -128,6 +131,7 @@ impl Maker {
                 );
                 format!("clamped({a}, {b}, {c})")
             }
+            23..=25 => self.through_references(int, depth),
             _ => self.mix_call(int, depth),
         }
     }

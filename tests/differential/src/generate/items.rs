@@ -30,6 +30,7 @@ impl Maker {
             self.text += &format!("#[derive(Clone, Copy)]\nenum E{number} {{ {body}}}\n\n");
             self.enums.push(Enum { variants });
         }
+        self.tables();
         if self.choices.one_in(3) {
             self.mix_trait();
         }
@@ -44,13 +45,13 @@ impl Maker {
         Fields { name: name.to_owned(), fields }
     }
 
-    /// Starts a function's body with nothing in sight but these.
-    fn body<T>(
+    /// Starts a function's body with nothing in sight but these and the module's constants.
+    pub(super) fn body<T>(
         &mut self,
         parameters: &[(String, Type)],
         make: impl FnOnce(&mut Self) -> T,
     ) -> (T, u64) {
-        let scope = std::mem::take(&mut self.scope);
+        let scope = std::mem::replace(&mut self.scope, self.tables.clone());
         let cost = std::mem::take(&mut self.cost);
         for (name, of) in parameters {
             self.declare(name, of, false);

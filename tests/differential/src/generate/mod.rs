@@ -14,15 +14,20 @@
 
 mod aggregates;
 mod chains;
+mod constants;
 mod floats;
+mod globals;
 mod integers;
 mod items;
 mod outputs;
+mod references;
 mod scalars;
 mod statements;
 mod types;
+mod worlds;
 
 use crate::choices::Choices;
+use globals::Global;
 use types::{Enum, Fields, Function, Int, Type};
 
 /// A generated kernel.
@@ -34,6 +39,8 @@ pub struct Kernel {
     pub source: String,
     /// Whether it has a function `stage` for work-groups too.
     pub grouped: bool,
+    /// Whether it has device globals, and so functions `start` and `launch` of its own.
+    pub has_globals: bool,
     /// How many units in the last place the approximate outputs may be off: two `f32`, two `f64`.
     pub ulps: [u32; 4],
 }
@@ -44,15 +51,19 @@ pub fn kernel(choices: Choices) -> Kernel {
     let mut maker = Maker::new(choices);
     maker.may_panic = maker.choices.one_in(4);
     maker.items();
+    maker.choose_globals();
     let body = maker.kernel_body();
+    let has_globals = !maker.globals.is_empty();
+    let worlds = if has_globals { maker.worlds() } else { String::new() };
     // However much the kernel has used up.
     maker.choices.allow(80);
     let grouped = !maker.may_panic && maker.choices.one_in(4);
     if grouped {
         maker.stage();
     }
-    let source = format!("use crate::support::*;\n\n{}{body}", maker.text);
-    Kernel { genome: maker.choices.into_genome(), source, grouped, ulps: maker.ulps }
+    let source = format!("use crate::support::*;\n{worlds}\n{}{body}", maker.text);
+    let genome = maker.choices.into_genome();
+    Kernel { genome, source, grouped, has_globals, ulps: maker.ulps }
 }
 
 /// How deep expressions may nest.
@@ -77,6 +88,9 @@ struct Maker {
     functions: Vec<Function>,
     /// Types that implement the module's trait.
     mixable: Vec<Type>,
+    globals: Vec<Global>,
+    /// Constants that every function sees.
+    tables: Vec<Variable>,
     /// What each function costs.
     costs: Vec<u64>,
     /// The items so far.
@@ -92,6 +106,8 @@ struct Maker {
     in_kernel: bool,
     /// Whether `shared`, what the items of a group gave, is in sight.
     in_group: bool,
+    /// Whether `w`, the device globals, is in sight.
+    in_world: bool,
     fresh: usize,
     ulps: [u32; 4],
 }
@@ -105,6 +121,8 @@ impl Maker {
             enums: Vec::new(),
             functions: Vec::new(),
             mixable: Vec::new(),
+            globals: Vec::new(),
+            tables: Vec::new(),
             costs: Vec::new(),
             text: String::new(),
             scope: Vec::new(),
@@ -113,6 +131,7 @@ impl Maker {
             cost: 0,
             in_kernel: false,
             in_group: false,
+            in_world: false,
             fresh: 0,
             ulps: [0; 4],
         }

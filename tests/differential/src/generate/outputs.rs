@@ -7,6 +7,8 @@ impl Maker {
     /// The function `kernel`.
     pub(super) fn kernel_body(&mut self) -> String {
         self.in_kernel = true;
+        self.in_world = !self.globals.is_empty();
+        self.declare_globals();
         let statements = self.statements(2, 7);
         let words: Vec<String> = (0..3).map(|_| self.expression(&Type::U64, DEPTH)).collect();
         let narrow: Vec<String> = (0..2)
@@ -25,11 +27,14 @@ impl Maker {
             .collect();
         let hash = self.name("hash");
         let mut absorbed = String::new();
-        for variable in self.scope.clone() {
+        // Constants are known without looking.
+        for variable in self.scope[self.tables.len()..].to_vec() {
             absorbed += &self.absorb(&hash, &variable.name, &variable.of);
         }
+        let (of, w) = if self.in_world { ("<W: World>", ", w: &W") } else { ("", "") };
+        self.in_world = false;
         format!(
-            "pub fn kernel(i: usize, inputs: &[u64], cells: &Cells<'_>) -> Out {{\n{statements}\
+            "pub fn kernel{of}(i: usize, inputs: &[u64], cells: &Cells<'_>{w}) -> Out {{\n{statements}\
              let mut {hash} = 0u64;\n{absorbed}\
              Out {{ words: [{hash}, {}], narrow: [{}], wide: [{}] }}\n}}\n",
             words.join(", "),
@@ -40,7 +45,7 @@ impl Maker {
 
     /// The function `stage`: what an item of a work-group gives next, from what all gave before.
     pub(super) fn stage(&mut self) {
-        self.scope.clear();
+        self.scope = self.tables.clone();
         self.cost = 0;
         (self.in_kernel, self.in_group) = (true, true);
         self.declare("before", &Type::U64, false);

@@ -1,7 +1,7 @@
 //! Statements: variables, branches, loops that end, atomics, assertions.
 
 use super::types::{Int, Type};
-use super::{DEPTH, Maker};
+use super::{DEPTH, Maker, Variable};
 
 impl Maker {
     /// Up to `most` statements, often fewer.
@@ -57,6 +57,11 @@ impl Maker {
         let Some(variable) = self.changeable() else {
             return self.variable_statement(depth);
         };
+        self.assign(&variable, depth)
+    }
+
+    /// An assignment to all or a part of this.
+    pub(super) fn assign(&mut self, variable: &Variable, depth: u32) -> String {
         let name = &variable.name;
         match &variable.of {
             Type::Int(int) => {
@@ -103,6 +108,9 @@ impl Maker {
     }
 
     fn atomic(&mut self, depth: u32) -> String {
+        if let Some(text) = self.shared_atomic(depth) {
+            return text;
+        }
         let (kind, int) = *self.choices.pick(&[
             ("c32", Int::unsigned(32)),
             ("c64", Int::signed(64)),
