@@ -287,4 +287,26 @@ mod tests {
         let simplest = kernel(Choices::replay(&[]));
         assert!(simplest.source.lines().count() < 20, "{}", simplest.source);
     }
+
+    /// What miscompiles were found in stays in what is made.
+    #[test]
+    fn kernels_have_device_globals_of_every_kind() {
+        let kernels: Vec<_> = (0..400).map(|seed| kernel(Choices::random(seed, 400))).collect();
+        let all: String = kernels.iter().map(|kernel| kernel.source.as_str()).collect();
+        for part in [
+            "AtomicU8; 64], DeviceImageScope>",
+            "AtomicI16; 64], ()>",
+            "DeviceGlobal<u128, DeviceImageScope>",
+            "DeviceGlobal<S0, DeviceImageScope>",
+            ".exclusive()",
+            "queue.write(&G0",
+            "queue.copy_to(&G0",
+            "(*w.l0())",
+            "static K0: [",
+        ] {
+            assert!(all.contains(part), "no kernel has `{part}`");
+        }
+        let with_globals = kernels.iter().filter(|kernel| kernel.has_globals).count();
+        assert!((60..200).contains(&with_globals), "{with_globals} of 400 have globals");
+    }
 }
