@@ -90,7 +90,10 @@ impl Maker {
         for number in 0..self.choices.between(1, 4) as usize {
             let kind = match self.choices.below(6) {
                 0..=2 => GlobalKind::Plain { lent: self.choices.one_in(2) },
-                3 => GlobalKind::Shared(*self.choices.pick(IN_ANY_ORDER)),
+                3 => {
+                    let operation = *self.choices.pick(IN_ANY_ORDER);
+                    GlobalKind::Shared(operation)
+                }
                 _ => GlobalKind::Own,
             };
             let of = match kind {

@@ -28,7 +28,8 @@ impl Maker {
         let hash = self.name("hash");
         let mut absorbed = String::new();
         // Constants are known without looking.
-        for variable in self.scope[self.tables.len()..].to_vec() {
+        let in_sight = self.scope[self.tables.len()..].to_vec();
+        for variable in in_sight {
             absorbed += &self.absorb(&hash, &variable.name, &variable.of);
         }
         let (of, w) = if self.in_world { ("<W: World>", ", w: &W") } else { ("", "") };
