@@ -65,22 +65,22 @@ impl Queue {
         Ok(detours)
     }
 
-    /// Copies back what the kernel may have written.
+    /// Copies back what the kernel may have written: every part, also where one is refused.
     pub(crate) fn return_from_detours(
         &self,
         detours: Vec<Detour<'_>>,
         launched: &Arc<Command>,
     ) -> Result<(), Error> {
-        for detour in detours {
-            if detour.access == Access::Write {
-                self.carry(&detour, false)?;
-                // Whoever reads the part is told of a panic of the kernel, not of the copy.
-                if let Some(bytes) = detour.part.bytes() {
-                    bytes.allocation.uses().keep(Arc::clone(launched));
-                }
+        let mut outcome = Ok(());
+        for detour in detours.iter().filter(|detour| detour.access == Access::Write) {
+            let carried = self.carry(detour, false);
+            // Whoever reads the part is told of a panic of the kernel, not of the copy.
+            if let Some(bytes) = detour.part.bytes() {
+                bytes.allocation.uses().keep(Arc::clone(launched));
             }
+            outcome = outcome.and(carried);
         }
-        Ok(())
+        outcome
     }
 
     /// Copies the part to the copy, or back, and waits for it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind};
 use crosscut_adapter_mock::{Call, Mock, MockMemory, MockOptions, Operation, RecordedArgument};
-use crosscut_image::Parameter::Address;
+use crosscut_image::Parameter::{Address, PanicRecord};
 use crosscut_runtime::{Access, Binding, Buffer, ErrorKind, Queue, Region, Source, UsmKind};
 use program::{bind, device, download, kernel, launch, queue, register, set_word, upload, word};
 
@@ -152,6 +152,34 @@ fn without_addresses_a_part_anywhere_takes_a_detour() {
     }
     assert_eq!(download(&one, &x).unwrap(), expected, "what is only read is not copied back");
     assert_eq!(mock.live_allocations(), live, "the copies are freed");
+}
+
+#[test]
+fn a_part_whose_copy_back_is_refused_takes_no_other_part_with_it() {
+    let mock = Mock::with(MockOptions { memory: MockMemory::Objects, ..MockOptions::default() });
+    let parameters = vec![Address { slot: 0 }, Address { slot: 1 }, PanicRecord];
+    register(vec![kernel(908, "two", parameters)], 0);
+    mock.define_kernel("two", |launch| {
+        set_word(launch, 0, 0, 10);
+        set_word(launch, 1, 0, 20);
+        set_word(launch, 2, 0, 1);
+    });
+    let one = queue(&device(&mock));
+    let (x, y) = (upload(&one, &[1, 2]), upload(&one, &[3, 4]));
+    // There go two copies.
+    let refusal = DriverError { kind: DriverErrorKind::Other, call: "mock", code: -5, log: None };
+    mock.fail(Operation::Copy, 2, refusal);
+    let parts = [part(&x, 1..2, Access::Write), part(&y, 1..2, Access::Write)];
+    let refused = launch(&one, || 908, 1, &parts).unwrap_err();
+    assert_eq!(refused.driver_code(), Some(-5), "{refused}");
+    let told = x.wait_to_read().unwrap_err();
+    assert_eq!(
+        told.kind(),
+        ErrorKind::Panic,
+        "whoever reads that part is told nevertheless: {told}"
+    );
+    assert_eq!(download(&one, &x).unwrap(), [1, 2]);
+    assert_eq!(download(&one, &y).unwrap(), [3, 20]);
 }
 
 #[test]
