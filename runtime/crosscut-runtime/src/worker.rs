@@ -18,19 +18,20 @@ struct Crew {
     jobs: VecDeque<Job>,
     /// How many threads wait for a job.
     idle: usize,
-    threads: usize,
     /// Whose threads these are: a forked process has none of them.
     process: u32,
 }
 
-static CREW: Mutex<Crew> =
-    Mutex::new(Crew { jobs: VecDeque::new(), idle: 0, threads: 0, process: 0 });
+static CREW: Mutex<Crew> = Mutex::new(Crew { jobs: VecDeque::new(), idle: 0, process: 0 });
 static MORE: Condvar = Condvar::new();
 
 #[cfg(test)]
 thread_local! {
     /// Whether this thread's jobs are refused, as by a system without threads.
     pub(crate) static REFUSES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+
+    /// Whether this thread's jobs have the threads that are there, and no more.
+    static ADDS_NONE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 fn crew() -> MutexGuard<'static, Crew> {
@@ -48,7 +49,7 @@ pub(crate) fn run(job: Job) -> Result<(), Job> {
     }
     let mut crew = crew();
     if crew.process != std::process::id() {
-        (crew.process, crew.idle, crew.threads) = (std::process::id(), 0, 0);
+        (crew.process, crew.idle) = (std::process::id(), 0);
         // What was to be done by then is the other process's.
         std::mem::take(&mut crew.jobs).into_iter().for_each(std::mem::forget);
     }
@@ -58,14 +59,21 @@ pub(crate) fn run(job: Job) -> Result<(), Job> {
         MORE.notify_one();
         return Ok(());
     }
-    let started = std::thread::Builder::new().name("crosscut-task".to_owned()).spawn(work);
-    match started {
-        Ok(_) => crew.threads += 1,
-        // Somebody will come to it.
-        Err(_) if crew.threads > 0 => (),
-        Err(_) => return crew.jobs.pop_back().map_or(Ok(()), Err),
+    if add_thread() {
+        return Ok(());
     }
-    Ok(())
+    // Threads that are busy are no help, as what they do may wait for this very job. With the lock held since it was
+    // added, it is the last one.
+    crew.jobs.pop_back().map_or(Ok(()), Err)
+}
+
+/// Whether the system has one more thread for jobs.
+fn add_thread() -> bool {
+    #[cfg(test)]
+    if ADDS_NONE.get() {
+        return false;
+    }
+    std::thread::Builder::new().name("crosscut-task".to_owned()).spawn(work).is_ok()
 }
 
 fn work() {
@@ -86,7 +94,6 @@ fn work() {
         here = next;
         here.idle -= 1;
         if waited.timed_out() && here.jobs.is_empty() {
-            here.threads -= 1;
             return;
         }
     }
@@ -113,6 +120,29 @@ mod tests {
         }
         first.send(0).unwrap();
         assert_eq!(end.recv_timeout(Duration::from_secs(120)), Ok(50));
+    }
+
+    #[test]
+    fn a_job_is_given_back_where_all_threads_are_busy_and_there_are_no_more() {
+        let (started, starts) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let ends = std::sync::Arc::new(Mutex::new(ends));
+        // Busy until the test is over.
+        let job = || -> Job {
+            let (started, ends) = (started.clone(), std::sync::Arc::clone(&ends));
+            Box::new(move || {
+                started.send(()).unwrap();
+                let _ = ends.lock().map(|ends| ends.recv());
+            })
+        };
+        assert!(run(job()).is_ok());
+        starts.recv_timeout(Duration::from_secs(120)).unwrap();
+        ADDS_NONE.set(true);
+        // Threads of other tests may be idle.
+        while run(job()).is_ok() {
+            starts.recv_timeout(Duration::from_secs(20)).expect("what is not given back is done");
+        }
+        drop(end);
     }
 
     #[test]
