@@ -5,7 +5,8 @@ mod program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use crosscut_adapter_api::{DeviceInfo, DriverError, DriverErrorKind};
 use crosscut_adapter_mock::{Call, Mock, MockOptions, Operation};
@@ -141,6 +142,56 @@ fn a_file_cut_anywhere_is_built_anew_and_replaced() {
         assert_eq!(run(&cache, || 130), Built, "cut to {length} bytes");
         assert_eq!(fs::read(&file).unwrap(), whole, "cut to {length} bytes");
     }
+}
+
+/// Runs the kernel of this key, which must not take long.
+#[cfg(unix)]
+fn run_in_time(cache: &ProgramCache, key: fn() -> u64) -> Way {
+    let (cache, (done, ended)) = (cache.clone(), mpsc::channel());
+    std::thread::spawn(move || done.send(run(&cache, key)));
+    ended.recv_timeout(Duration::from_secs(60)).expect("nobody waits for the other end of a pipe")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+    use std::os::unix::fs::PermissionsExt;
+    register_increment(135);
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("cache");
+    let cache = ProgramCache::at(&folder, 1 << 20);
+    assert_eq!(run(&cache, || 135), Built);
+    let file = files(&folder).remove(0);
+    let put_pipe = || {
+        fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+    };
+    put_pipe();
+    assert_eq!(run_in_time(&cache, || 135), Built);
+    assert_eq!(run_in_time(&cache, || 135), Loaded, "the pipe was replaced");
+    // And where others may have put it, nothing is touched.
+    put_pipe();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(run_in_time(&cache, || 135), Built);
+    assert!(!fs::metadata(&file).unwrap().is_file());
+}
+
+#[test]
+fn a_file_larger_than_the_cache_may_be_is_built_anew_and_replaced() {
+    register_increment(136);
+    let place = tempfile::tempdir().unwrap();
+    let cache = ProgramCache::at(place.path(), 1 << 20);
+    assert_eq!(run(&cache, || 136), Built);
+    let file = files(place.path()).remove(0);
+    let whole = fs::read(&file).unwrap();
+    fs::File::options().write(true).open(&file).unwrap().set_len(2 << 30).unwrap();
+    assert_eq!(run(&cache, || 136), Built);
+    assert_eq!(fs::read(&file).unwrap(), whole);
+    // Whatever it says of itself.
+    let small = ProgramCache::at(place.path(), whole.len() as u64 - 1);
+    assert_eq!(run(&small, || 136), Built);
+    assert_eq!(files(place.path()), [""; 0].map(PathBuf::from));
 }
 
 #[test]

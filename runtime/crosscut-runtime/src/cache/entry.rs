@@ -23,16 +23,10 @@ pub(super) const VERSION: u32 = 1;
 
 pub(super) const HEADER_LENGTH: usize = 8 + 4 + Key::LENGTH + 8 + blake3::OUT_LEN;
 
-/// The only header that an entry with this key and this binary can have.
-fn header(key: &Key, binary: &[u8]) -> [u8; HEADER_LENGTH] {
-    let hash = blake3::hash(binary);
-    let parts: [&[u8]; 5] = [
-        &MAGIC,
-        &VERSION.to_le_bytes(),
-        key.bytes(),
-        &(binary.len() as u64).to_le_bytes(),
-        hash.as_bytes(),
-    ];
+/// The only header that an entry with this key and a binary of this length and hash can have.
+fn header(key: &Key, length: u64, hash: &[u8; blake3::OUT_LEN]) -> [u8; HEADER_LENGTH] {
+    let parts: [&[u8]; 5] =
+        [&MAGIC, &VERSION.to_le_bytes(), key.bytes(), &length.to_le_bytes(), hash];
     let mut header = [0; HEADER_LENGTH];
     let mut rest = header.as_mut_slice();
     for part in parts {
@@ -44,19 +38,26 @@ fn header(key: &Key, binary: &[u8]) -> [u8; HEADER_LENGTH] {
 }
 
 pub(super) fn write(key: &Key, binary: &[u8], file: &mut impl Write) -> io::Result<()> {
-    file.write_all(&header(key, binary))?;
+    file.write_all(&header(key, binary.len() as u64, blake3::hash(binary).as_bytes()))?;
     file.write_all(binary)
 }
 
-/// The binary, if the whole file is an entry with this key; `None` for anything else.
-pub(super) fn read(key: &Key, file: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut binary = Vec::new();
-    file.read_to_end(&mut binary)?;
-    let Some((found, behind)) = binary.split_at_checked(HEADER_LENGTH) else {
+/// The binary, if the whole file, which has this length, is an entry with this key; `None` for anything else.
+pub(super) fn read(key: &Key, length: u64, file: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+    let Some(length) = length.checked_sub(HEADER_LENGTH as u64) else { return Ok(None) };
+    let mut found = [0; HEADER_LENGTH];
+    file.read_exact(&mut found)?;
+    // Before there is memory for the rest, of which there may be any amount where the header is not an entry's.
+    let Some((start, hash)) = found.split_last_chunk::<{ blake3::OUT_LEN }>() else {
         return Ok(None);
     };
-    let right = found == header(key, behind);
-    binary.drain(..HEADER_LENGTH);
+    if !header(key, length, hash).starts_with(start) {
+        return Ok(None);
+    }
+    let mut binary = Vec::new();
+    binary.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))?;
+    file.take(length).read_to_end(&mut binary)?;
+    let right = binary.len() as u64 == length && blake3::hash(&binary) == *hash;
     Ok(right.then_some(binary))
 }
 
@@ -73,7 +74,7 @@ mod tests {
     }
 
     fn found(key: u64, mut bytes: &[u8]) -> Option<Vec<u8>> {
-        read(&Key::of_test(key), &mut bytes).unwrap()
+        read(&Key::of_test(key), bytes.len() as u64, &mut bytes).unwrap()
     }
 
     #[test]
@@ -106,5 +107,22 @@ mod tests {
     #[test]
     fn an_entry_of_another_key_is_none() {
         assert_eq!(found(2, &entry()), None);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_a_header_that_is_not_the_files() {
+        struct Unread;
+        impl Read for Unread {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                panic!("behind the header");
+            }
+        }
+        let entry = entry();
+        let of_length = |key, length: usize| {
+            let mut file = entry[..HEADER_LENGTH].chain(Unread);
+            read(&Key::of_test(key), length as u64, &mut file).unwrap()
+        };
+        assert_eq!(of_length(1, entry.len() + (2 << 30)), None);
+        assert_eq!(of_length(2, entry.len()), None);
     }
 }

@@ -68,20 +68,28 @@ impl Folder {
 
     /// The binary with this key. What is there under its name and is not right is removed.
     pub(super) fn load(&self, key: &Key) -> Option<Vec<u8>> {
-        let mut file = File::open(self.file(key)).ok()?;
-        if !is_ours_alone(&self.path) || !file.metadata().is_ok_and(|data| is_ours(&data)) {
+        // First: nothing of a folder that others may write to is touched.
+        if !is_ours_alone(&self.path) {
             return None;
         }
-        match entry::read(key, &mut file) {
-            Ok(Some(binary)) => {
-                note_use(&file);
-                Some(binary)
-            }
-            Ok(None) | Err(_) => {
-                self.remove(key);
-                None
-            }
+        let path = self.file(key);
+        // Before it is opened: to open a pipe is to wait for its other end.
+        if !fs::metadata(&path).ok()?.is_file() {
+            self.remove(key);
+            return None;
         }
+        let mut file = File::open(path).ok()?;
+        let data = file.metadata().ok().filter(is_ours)?;
+        let binary = match data.len() {
+            // More than `put` would have written.
+            length if length > self.size => None,
+            length => entry::read(key, length, &mut file).ok().flatten(),
+        };
+        match binary {
+            Some(_) => note_use(&file),
+            None => self.remove(key),
+        }
+        binary
     }
 
     pub(super) fn remove(&self, key: &Key) {
