@@ -21,7 +21,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{DriverError, DriverErrorKind};
@@ -45,6 +45,10 @@ static WAITS: AtomicUsize = AtomicUsize::new(0);
 /// Which thread ends the process, by the address of its [`MARK`].
 static EXITING_THREAD: AtomicUsize = AtomicUsize::new(0);
 
+/// Whose threads are counted there: the process that was the first to [`watch`], or 0. A forked one has the counts of
+/// threads that it does not have.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
 thread_local! {
     /// Has an address of its own in each thread, for as long as the thread is there: it needs no
     /// destructor.
@@ -67,6 +71,10 @@ extern "C" fn begin_exit() {
     // Before the flag, so that whoever sees that sees this.
     EXITING_THREAD.store(this_thread(), Ordering::SeqCst);
     EXITING.store(true, Ordering::SeqCst);
+    if ![0, std::process::id()].contains(&PROCESS.load(Ordering::Relaxed)) {
+        // Nobody here will lower the counts.
+        return;
+    }
     // The thread that ends the process may do so from inside of one: a host task that has memory.
     until(&CALLS, OWN_CALLS.get(), PATIENCE);
     until(&WAITS, 0, PATIENCE_WITH_WAITS);
@@ -85,6 +93,9 @@ fn until(count: &AtomicUsize, most: usize, patience: Duration) {
 /// its first program: what drivers set up as late as that is torn down earlier.
 pub fn watch(once: &'static Once) {
     once.call_once(|| {
+        // The first one stays, also for a forked process that gets here itself: the counts are the other's still.
+        let (process, relaxed) = (std::process::id(), Ordering::Relaxed);
+        let _ = PROCESS.compare_exchange(0, process, relaxed, relaxed);
         // SAFETY: the handler uses atomics and the clock, and lives as long as the code of this crate. A full table (the
         // only failure) leaves things as if the handler had not been asked for.
         unsafe { atexit(begin_exit) };
