@@ -42,9 +42,12 @@ pub(crate) struct Command {
     pub(crate) notice: Notice,
     /// Whether it has completed and its event has been told: then no driver need be asked again.
     settled: AtomicBool,
-    /// How many events of it there are.
-    pub(crate) events: AtomicUsize,
+    /// How many events of it there are, and [`ORPHANED`].
+    events: AtomicUsize,
 }
+
+/// The queue of the command has gone: once the last event goes, nobody can ask about it any more.
+const ORPHANED: usize = 1 << (usize::BITS - 1);
 
 /// What is to be told about a command once it has completed.
 pub(crate) enum Outcome {
@@ -246,9 +249,22 @@ impl Command {
             }
     }
 
-    /// Whether somebody has an event of it, and may ask.
-    pub(crate) fn has_events(&self) -> bool {
-        self.events.load(Ordering::Relaxed) != 0
+    /// There is one more event of it.
+    pub(crate) fn add_event(&self) {
+        self.events.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One of its events goes. Whether nobody can ask about it any more.
+    #[must_use]
+    pub(crate) fn remove_event(&self) -> bool {
+        self.events.fetch_sub(1, Ordering::AcqRel) == ORPHANED + 1
+    }
+
+    /// Its queue goes. Whether nobody can ask about it any more; otherwise whoever has its last event learns that.
+    #[must_use]
+    pub(crate) fn orphan(&self) -> bool {
+        // One step, so that an event that goes meanwhile is either counted here or finds this.
+        self.events.fetch_or(ORPHANED, Ordering::AcqRel) == 0
     }
 
     /// Whether there is nothing that a queue would tell: noted, so that nobody need ask the driver again. Tells

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::command::Command;
 use crate::host_task;
 use crate::lines::Delivery;
-use crate::sync::atomic::Ordering;
+use crate::pending;
 
 /// The completion of a command, or of several. Dropping it does not cancel anything. The default one
 /// is that of a command that had nothing to do.
@@ -55,7 +55,7 @@ struct Asked {
 
 impl Asked {
     fn new(command: Arc<Command>) -> Self {
-        command.events.fetch_add(1, Ordering::Relaxed);
+        command.add_event();
         Self { command, _delivery: Delivery }
     }
 }
@@ -68,7 +68,9 @@ impl Clone for Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        self.command.events.fetch_sub(1, Ordering::Relaxed);
+        if self.command.remove_event() {
+            pending::print_untold(&self.command);
+        }
     }
 }
 

@@ -172,7 +172,8 @@ impl Pending {
         self.list().commands.is_empty()
     }
 
-    /// Waits for all commands of the queue, and prints what nobody can ask about any more.
+    /// Waits for all commands of the queue, and prints what nobody can ask about any more. For a panic of one that
+    /// somebody has an event of, that is when the event goes.
     pub(crate) fn settle(&self, queue: &dyn adapter::Queue) {
         let _delivery = Delivery;
         let mut list = std::mem::take(&mut *self.list());
@@ -184,7 +185,7 @@ impl Pending {
         list.sweep();
         let mut has_failed = false;
         for command in list.commands.drain(..) {
-            if command.has_events() {
+            if !command.orphan() {
                 continue;
             }
             match command.is_complete() {
@@ -202,6 +203,14 @@ impl Pending {
                 }
             }
         }
+    }
+}
+
+/// For a command that nobody can ask about any more, and whose queue has gone: prints its panic, if nobody was told.
+pub(crate) fn print_untold(command: &Command) {
+    // Its queue has waited for it; where that failed, that is what was told.
+    if command.may_tell() && matches!(command.is_complete(), Ok(true)) {
+        command.untold().into_iter().for_each(print);
     }
 }
 

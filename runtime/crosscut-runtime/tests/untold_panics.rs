@@ -2,6 +2,7 @@
 
 mod program;
 
+use std::io::Write as _;
 use std::process::Command;
 
 use crosscut_adapter_mock::Mock;
@@ -51,6 +52,13 @@ fn child() {
             let read = read_global(&queue(&device), global).unwrap_err();
             assert_eq!(read.kind(), ErrorKind::Panic);
         }
+        "outlived" => {
+            let another = event.clone();
+            drop(one);
+            drop(event);
+            writeln!(std::io::stderr(), "the last event goes").unwrap();
+            drop(another);
+        }
         _ => {
             drop(one);
             assert_eq!(event.wait().unwrap_err().kind(), ErrorKind::Panic);
@@ -69,14 +77,18 @@ fn printed(case: &str) -> String {
     text
 }
 
+const PANIC: &str = "crosscut: kernel `test::hits` panicked at src/main.rs:3:7 in item 5: \
+     the len is 8 but the index is 9\n\
+     \x20 help: wait for the launch's event, or for its queue, to get this as an error\n";
+
 #[test]
 fn the_panic_of_a_kernel_that_wrote_a_global_is_printed_when_its_queue_goes() {
-    assert_eq!(
-        printed("dropped"),
-        "crosscut: kernel `test::hits` panicked at src/main.rs:3:7 in item 5: \
-         the len is 8 but the index is 9\n\
-         \x20 help: wait for the launch's event, or for its queue, to get this as an error\n"
-    );
+    assert_eq!(printed("dropped"), PANIC);
+}
+
+#[test]
+fn the_panic_of_a_kernel_is_printed_when_its_last_event_goes_if_that_outlives_the_queue() {
+    assert_eq!(printed("outlived"), format!("the last event goes\n{PANIC}"));
 }
 
 #[test]
