@@ -98,13 +98,17 @@ impl Queue {
         for command in after.iter().flat_map(Event::unsettled) {
             add(&mut waits, command);
         }
-        let order = (!memory.is_nothing()).then(|| self.take_order());
+        let in_order = self.origin.line.is_some();
+        let order = (in_order || !memory.is_nothing()).then(|| self.take_order());
         for (allocation, access) in memory.uses() {
             allocation.uses().collect(access, self.origin, &mut waits);
         }
         let (event, promise) = self.context().inner().adapter.promise().map_err(failed)?;
         let command = Command::task(self.origin, event);
-        if self.origin.line.is_some() {
+        if in_order {
+            // What another thread submits comes before both of these or after them: between them it would neither be
+            // waited for by the task nor wait for it.
+            let _step = self.take_step();
             let before = self.adapter.barrier(&[]).map_err(failed)?;
             waits.push(Command::new(self.origin, before, Outcome::Settled));
             // Whatever is submitted from now on waits for the task. Where this is refused the
@@ -152,6 +156,9 @@ impl Queue {
         } else {
             Vec::new()
         };
+        // Nobody's command comes between the two, nor between those of a host task.
+        let order = self.take_order();
+        let step = self.take_step();
         if !tasks.is_empty() {
             let commands = self.adapter.barrier(&[]).map_err(failed)?;
             waits.push(Command::new(self.origin, commands, Outcome::Settled));
@@ -159,6 +166,8 @@ impl Queue {
         }
         let events: Vec<&dyn adapter::Event> = waits.iter().map(|it| &*it.event).collect();
         let event = self.adapter.barrier(&events).map_err(failed)?;
+        drop(step);
+        drop(order);
         let command = Command::new(self.origin, event, Outcome::Settled);
         self.pending.remember_barrier(&command);
         Ok(Event::of(command))

@@ -14,7 +14,7 @@ use crate::host_task;
 use crate::lines::Delivery;
 use crate::memory::Allocation;
 use crate::pending::Pending;
-use crate::sync::MutexGuard;
+use crate::sync::{MutexGuard, RwLock, RwLockWriteGuard};
 use crate::uses::Access;
 use crate::worker;
 
@@ -33,6 +33,9 @@ pub struct Queue {
     /// A number that no other queue ever has.
     number: u64,
     pub(crate) pending: Arc<Pending>,
+    /// Shared by commands that take no order, and had alone by what is more than one command of the driver's. Taken
+    /// after the order.
+    step: RwLock<()>,
 }
 
 impl Queue {
@@ -66,6 +69,7 @@ impl Queue {
             options,
             number,
             pending: Arc::default(),
+            step: RwLock::default(),
         })
     }
 
@@ -120,6 +124,12 @@ impl Queue {
         self.context.space().submit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// For who has [taken](Self::take_order) the order: has nobody else submit anything to this queue, not even commands
+    /// that use no memory, until this is dropped.
+    pub(crate) fn take_step(&self) -> RwLockWriteGuard<'_, ()> {
+        self.step.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Submits a command after `after` and everything that uses the same memory, and notes it for
     /// those that come later.
     pub(crate) fn submit(
@@ -151,8 +161,10 @@ impl Queue {
         let order = order;
         self.pending.forget_settled();
         if uses.is_empty() && after.is_empty() {
-            // There is no order to keep.
+            // There is no order to keep, but for steps of this queue.
+            let step = self.step.read().unwrap_or_else(PoisonError::into_inner);
             let command = Command::new(self.origin, run(&[])?, outcome);
+            drop(step);
             drop(order);
             self.pending.remember(&command);
             return Ok(command);

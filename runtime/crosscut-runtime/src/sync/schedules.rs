@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Poll, Wake, Waker};
 
-use crosscut_adapter_api::{QueueOptions, QueueOrder, Slot};
+use crosscut_adapter_api::{self as adapter, QueueOptions, QueueOrder, Slot};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
@@ -203,6 +203,53 @@ fn host_tasks_of_a_queue_in_order_keep_it() {
         queue.wait().unwrap();
         assert_eq!(ran.load(Ordering::SeqCst), 3);
     });
+}
+
+/// Runs a host task of a queue that another thread gives a command meanwhile: that comes before the task or after it.
+fn no_command_runs_beside_a_task(submit: fn(&Queue, &Buffer) -> Event) {
+    let context = context();
+    let (shared, buffer) = (Arc::new(queue(&context, QueueOrder::InOrder)), buffer(&context));
+    let given = Arc::new(Mutex::new(None));
+    let (using, giving) = (Arc::clone(&shared), Arc::clone(&given));
+    let another = thread::spawn(move || {
+        let event = submit(&using, &buffer);
+        *giving.lock().unwrap() = Some(event);
+    });
+    let is_complete = move || {
+        let given: Option<Event> = given.lock().unwrap().clone();
+        given.map(|event| event.is_complete().unwrap())
+    };
+    let task = Box::new(move || {
+        if is_complete() == Some(false) {
+            thread::yield_now();
+            assert_eq!(is_complete(), Some(false), "the command ran beside the task");
+        }
+    });
+    let _event = shared.host_task(task, &[]).unwrap();
+    another.join().unwrap();
+    // By its queue: all threads are inside the task for as long as it runs, as shuttle's are one of the system's.
+    shared.wait().unwrap();
+}
+
+#[test]
+fn a_command_that_uses_memory_does_not_run_beside_a_task_of_its_queue() {
+    under_many_schedules(|| no_command_runs_beside_a_task(fill));
+}
+
+#[test]
+fn a_command_that_uses_nothing_does_not_run_beside_a_task_of_its_queue() {
+    under_many_schedules(|| {
+        no_command_runs_beside_a_task(|queue, _| {
+            // As a kernel without arguments.
+            let run = |after: &[&dyn adapter::Event]| queue.adapter.barrier(after);
+            Event::of(queue.submit(&[], Vec::new(), Outcome::Settled, run).unwrap())
+        });
+    });
+}
+
+#[test]
+fn a_barrier_does_not_pass_beside_a_task_of_its_queue() {
+    under_many_schedules(|| no_command_runs_beside_a_task(|queue, _| queue.barrier(&[]).unwrap()));
 }
 
 /// Commands are remembered after they are handed over, so that a list of them need not be in order.
