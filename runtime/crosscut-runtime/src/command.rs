@@ -4,13 +4,13 @@ use std::sync::{Arc, PoisonError};
 
 use crosscut_adapter_api::{self as adapter, EventState, EventTimes};
 
-use crate::Error;
 use crate::host_task;
 use crate::lines::Delivery;
 use crate::notice::Notice;
 use crate::record::Watch;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard};
+use crate::{Error, ErrorKind};
 
 /// Where a command was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,10 @@ impl Command {
     /// For the user, who may be inside a host task; the runtime's own waits ask the event.
     fn complete(&self) -> Result<(), Error> {
         host_task::may_wait_for(self)?;
-        self.event.wait().map_err(failed).inspect_err(|_| self.note_told())
+        self.event.wait().map_err(|error| {
+            self.note_told();
+            self.failure(error)
+        })
     }
 
     /// Somebody has been told that it failed: whoever uses its memory from now on knows.
@@ -173,9 +176,23 @@ impl Command {
         self.settled.store(true, Ordering::Release);
     }
 
-    /// For a host task that panicked, before its event completes.
+    /// For a host task that panicked or did not run, before its event completes.
     pub(crate) fn fail(&self, error: Error) {
         *self.outcome() = Outcome::Failed(error);
+    }
+
+    /// The same for one whose event is to fail with this.
+    pub(crate) fn fail_with(&self, error: adapter::DriverError) {
+        self.fail(failed(error));
+    }
+
+    /// Why its event failed: by what was [noted](Self::fail_with), as some drivers keep no more of it than a number.
+    /// Otherwise by the driver's word, also if it panicked: that is told of commands that completed.
+    fn failure(&self, error: adapter::DriverError) -> Error {
+        match &*self.outcome() {
+            Outcome::Failed(own) if own.kind() != ErrorKind::Panic => own.clone(),
+            _ => failed(error),
+        }
     }
 
     /// How far it has come. If it has completed, the host can see what it wrote.
@@ -187,7 +204,7 @@ impl Command {
             EventState::Complete => self.event.acquire().map(|()| state),
             _ => Ok(state),
         });
-        state.map_err(failed)
+        state.map_err(|error| self.failure(error))
     }
 
     /// When it ran, if that was written down. Waits for it.
@@ -209,8 +226,10 @@ impl Command {
         if !waited && self.may_tell() {
             return self.is_complete();
         }
-        let is_complete = self.is_settled() || self.event.is_complete().map_err(failed)?;
-        Ok(is_complete)
+        if self.is_settled() {
+            return Ok(true);
+        }
+        self.event.is_complete().map_err(|error| self.failure(error))
     }
 
     /// For queues: tells of the panic of a command that has completed, unless anybody has been told.

@@ -229,6 +229,7 @@ impl Waiting {
 impl Ready {
     /// What it waited for failed, or what it was lent cannot be brought.
     fn give_up(self, error: DriverError) {
+        self.command.fail_with(error.clone());
         // First: what the task has captured may wait for it, or for who is behind it.
         self.promise.keep(Err(error));
         discard(self.task);
@@ -236,7 +237,8 @@ impl Ready {
 
     /// There is no thread for it, and this one must not block.
     fn abandon(self) {
-        let Self { promise, task, memory, .. } = self;
+        let Self { promise, task, memory, command, .. } = self;
+        command.fail_with(no_thread());
         promise.keep(Err(no_thread()));
         // Dropping what the task captured, or the last of an allocation, may wait.
         std::mem::forget((task, memory));
@@ -254,7 +256,11 @@ impl Ready {
             panic.into_iter().for_each(|error| command.fail(error));
         });
         // Also after a panic: as with kernels, what was written until then is there.
-        promise.keep(visited.and_then(|()| memory.store(rooms)));
+        let outcome = visited.and_then(|()| memory.store(rooms));
+        if let Err(error) = &outcome {
+            command.fail_with(error.clone());
+        }
+        promise.keep(outcome);
         // After the promise, as above.
         task.into_iter().for_each(discard);
     }
@@ -305,9 +311,11 @@ fn no_thread() -> DriverError {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use crosscut_adapter_api::{Completed, EventState, EventTimes, Latch};
     use crosscut_adapter_mock::Mock;
 
     use super::*;
+    use crate::command::Origin;
     use crate::{ErrorKind, Runtime};
 
     /// Notes that it was dropped.
@@ -316,6 +324,69 @@ mod tests {
     impl Drop for Dropped {
         fn drop(&mut self) {
             self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// An event of a driver that keeps no more of a failure than a number, and its other end.
+    #[derive(Clone, Default)]
+    struct Numbered(Arc<Latch>);
+
+    impl Promise for Numbered {
+        fn keep(self: Box<Self>, outcome: Result<(), DriverError>) {
+            self.0.set(outcome.map_err(|error| DriverError {
+                kind: DriverErrorKind::DeviceLost,
+                call: "wait",
+                code: error.code,
+                log: None,
+            }));
+        }
+    }
+
+    impl adapter::Event for Numbered {
+        fn state(&self) -> Result<EventState, DriverError> {
+            let ended = self.0.get().transpose()?;
+            Ok(ended.map_or(EventState::Submitted, |()| EventState::Complete))
+        }
+
+        fn wait(&self) -> Result<(), DriverError> {
+            self.0.wait()
+        }
+
+        fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
+            self.0.on_set(call);
+            Ok(())
+        }
+
+        fn times(&self) -> Result<Option<EventTimes>, DriverError> {
+            Ok(None)
+        }
+
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
+
+    #[test]
+    fn why_a_task_did_not_run_is_told_also_where_the_driver_keeps_a_number_of_it() {
+        let endings: [fn(Ready); 2] = [Ready::abandon, |ready| ready.give_up(no_thread())];
+        for end in endings {
+            let event = Numbered::default();
+            let origin = Origin { context: 0, line: None };
+            let command = Command::task(origin, Box::new(event.clone()));
+            end(Ready {
+                promise: Box::new(event),
+                task: Box::new(|_| ()),
+                memory: Lent::nothing(),
+                command: Arc::clone(&command),
+                queue: 0,
+            });
+            let asked = [command.is_complete().map(drop), command.is_over(true).map(drop)];
+            // Each time, as other failures of a driver's are.
+            for told in asked.into_iter().chain([command.wait(), command.wait()]) {
+                let told = told.unwrap_err();
+                assert_eq!(told.kind(), ErrorKind::OutOfMemory, "{told}");
+                assert!(told.to_string().contains("no thread for a host task"), "{told}");
+            }
         }
     }
 
