@@ -49,6 +49,23 @@ impl Writers {
     }
 }
 
+/// Those who use some memory.
+pub(crate) struct Users {
+    commands: Vec<Arc<Command>>,
+    lost: bool,
+}
+
+impl Users {
+    /// Blocks until all have completed. False if one failed: then nobody can tell.
+    ///
+    /// # Errors
+    /// This is inside a host task that one of them is behind.
+    pub(crate) fn wait(&self) -> Result<bool, Error> {
+        self.commands.iter().try_for_each(|command| host_task::may_wait_for(command))?;
+        Ok(!self.lost && self.commands.iter().all(|command| command.event.wait().is_ok()))
+    }
+}
+
 /// So many of a kind may gather before the finished ones are looked for.
 const FIRST_SWEEP: usize = 32;
 
@@ -130,7 +147,8 @@ impl Uses {
         self.reads.clear();
     }
 
-    /// Blocks until no command uses the memory any more. False if one failed: then nobody can tell.
+    /// Blocks until no command uses the memory any more. False if one failed: then nobody can tell. For who alone has
+    /// the memory; others wait for its [users](Self::users).
     #[must_use]
     pub(crate) fn wait(&self) -> bool {
         !self.lost && self.all().all(|command| command.event.wait().is_ok())
@@ -140,12 +158,9 @@ impl Uses {
         self.write.iter().chain(&self.before).chain(&self.reads)
     }
 
-    /// Refuses where waiting for one of them inside a host task would wait for that task.
-    ///
-    /// # Errors
-    /// This is such a place.
-    pub(crate) fn may_wait(&self) -> Result<(), Error> {
-        self.all().try_for_each(|command| host_task::may_wait_for(command))
+    /// Those who use the memory, to be waited for when the lock of this has been given back.
+    pub(crate) fn users(&self) -> Users {
+        Users { commands: self.all().cloned().collect(), lost: self.lost }
     }
 
     /// A command that is in the way of this access: it may not have completed.

@@ -169,9 +169,9 @@ impl Buffer {
     pub fn wait_to_write(&self) -> Result<(), Error> {
         self.wait_to_read()?;
         let Some(allocation) = self.allocation() else { return Ok(()) };
-        let uses = allocation.uses();
-        uses.may_wait()?;
-        match uses.wait() {
+        // Not with the lock: whoever wants the memory next would wait here, and hold up all of the context.
+        let users = allocation.uses().users();
+        match users.wait()? {
             true => Ok(()),
             false => {
                 Err(Error::new(ErrorKind::DeviceLost, "a command that uses the memory failed")

@@ -2,7 +2,7 @@
 
 mod program;
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind};
@@ -279,4 +279,35 @@ fn any_pattern_fills_any_part() {
         let error = unsafe { one.fill((&x).into(), &[1, 2, 3], &[]) }.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     }
+}
+
+/// A launch that reads what somebody waits to write.
+#[test]
+fn who_waits_to_write_holds_up_nobody_else() {
+    let mock = Mock::new();
+    register(vec![kernel(909, "reads", vec![Address { slot: 0 }])], 0);
+    mock.define_kernel("reads", |_| ());
+    let device = device(&mock);
+    let (one, other) = (queue(&device), queue(&device));
+    let x = Buffer::allocate_usm(one.context(), UsmKind::Shared, 8, 8).unwrap();
+    let x = Arc::new(x);
+    launch(&one, || 909, 1, &[bind(&x, Access::Read)]).unwrap().wait().unwrap();
+    mock.hold();
+    launch(&one, || 909, 1, &[bind(&x, Access::Read)]).unwrap();
+    let waits = Arc::clone(&x);
+    let waiting = std::thread::spawn(move || waits.wait_to_write());
+    // Until it waits, most likely: a wait that begins later holds up nobody either.
+    std::thread::sleep(Duration::from_millis(300));
+    let (done, ended) = mpsc::channel();
+    let reads = Arc::clone(&x);
+    let launching = std::thread::spawn(move || {
+        launch(&other, || 909, 1, &[bind(&reads, Access::Read)]).unwrap();
+        let _ = done.send(());
+        // Dropping the queue waits.
+    });
+    let launched = ended.recv_timeout(Duration::from_secs(20));
+    mock.release();
+    launching.join().unwrap();
+    waiting.join().unwrap().unwrap();
+    assert_eq!(launched, Ok(()), "the launch waited");
 }
