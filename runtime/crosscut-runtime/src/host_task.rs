@@ -408,4 +408,19 @@ mod tests {
         assert_eq!(task.wait().unwrap_err().kind(), ErrorKind::OutOfMemory);
         assert!(!gone.load(Ordering::Relaxed), "what it captured is dropped by nobody");
     }
+
+    #[test]
+    fn commands_of_a_queue_dropped_inside_a_task_are_kept_where_no_thread_waits_for_them() {
+        let mock = Mock::new();
+        let runtime = Runtime::with_selector(vec![Arc::new(mock.clone())], "");
+        let device = runtime.devices().unwrap().remove(0);
+        let queue = Queue::new(&device.default_context().unwrap()).unwrap();
+        queue.barrier(&[]).unwrap();
+        let pending = Arc::downgrade(&queue.pending);
+        worker::REFUSES.set(true);
+        let panic = call(queue.number(), || drop(queue));
+        worker::REFUSES.set(false);
+        assert!(panic.is_none());
+        assert!(pending.upgrade().is_some(), "commands with a panic record wait when they go");
+    }
 }

@@ -209,7 +209,9 @@ impl Drop for Queue {
             // The task that is running here may hold up commands of any queue: they are waited for
             // elsewhere.
             let (pending, adapter) = (Arc::clone(&self.pending), Arc::clone(&self.adapter));
-            let _ = worker::run(Box::new(move || pending.settle(&*adapter)));
+            let settle = worker::run(Box::new(move || pending.settle(&*adapter)));
+            // Without a thread that could wait nobody does, nor do the commands go, which may wait too.
+            let _ = settle.map_err(std::mem::forget);
             return;
         }
         self.pending.settle(&*self.adapter);
