@@ -1,9 +1,10 @@
 //! What only native code on the host CPU can do, or do wrong. No device could run these kernels.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crosscut::prelude::*;
-use crosscut::{Backend, Result};
+use crosscut::{Backend, NdItem, Result};
 
 fn host() -> Queue {
     let devices = crosscut::devices().unwrap();
@@ -59,7 +60,7 @@ fn a_payload_that_panics_when_dropped_does_not_unwind_out_of_a_launch() -> Resul
 fn a_panic_that_a_kernel_caught_itself_is_not_told_for_a_later_one() -> Result<()> {
     let queue = host();
     let event = queue.single_task((), |()| {
-        assert!(std::panic::catch_unwind(|| panic!("caught")).is_err());
+        assert!(catch_unwind(|| panic!("caught")).is_err());
         std::panic::resume_unwind(Box::new("told"));
     })?;
     assert_eq!(event.wait().unwrap_err().kernel_panic().unwrap().message, "told");
@@ -206,10 +207,10 @@ fn a_task_inside_a_task_is_refused_the_queues_of_both() -> Result<()> {
 
 #[test]
 fn items_that_show_one_another_values_of_different_sizes_are_told() {
-    fn swap<T: DeviceCopy>(item: &crosscut::NdItem<'_, usize>, value: T) -> T {
+    fn swap<T: DeviceCopy>(item: &NdItem<'_, usize>, value: T) -> T {
         item.sub_group().shuffle_xor(value, 1)
     }
-    fn first<T: DeviceCopy>(item: &crosscut::NdItem<'_, usize>, value: T) -> T {
+    fn first<T: DeviceCopy>(item: &NdItem<'_, usize>, value: T) -> T {
         item.work_group().broadcast(value, 0)
     }
     let queue = host();
@@ -239,7 +240,7 @@ fn an_item_that_survives_a_panic_of_its_own_combining_leaves_nobody_with_its_val
     let mut sums = queue.zeroed::<u64>(8).unwrap();
     let event = queue.parallel_for(NdRange::new(8, 8), &mut sums, |item, sum| {
         let own = item.local();
-        let combined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let combined = catch_unwind(AssertUnwindSafe(|| {
             item.sub_group().reduce([own as u64; 4], |one, other| {
                 assert_ne!(own, 0);
                 std::array::from_fn(|at| one[at] + other[at])
@@ -249,4 +250,43 @@ fn an_item_that_survives_a_panic_of_its_own_combining_leaves_nobody_with_its_val
     });
     event.unwrap().wait().unwrap();
     assert_eq!(queue.download(&sums).unwrap(), [1000, 28, 28, 28, 28, 28, 28, 28]);
+}
+
+#[test]
+fn nobody_combines_with_the_value_of_an_item_that_caught_its_panic_and_went_on() {
+    static LATER: AtomicU32 = AtomicU32::new(0);
+    /// The first item of the second sub-group leaves, and then its neighbours would go on before all
+    /// others know.
+    fn leave(item: &NdItem<'_, usize>) -> bool {
+        let own = item.local();
+        let combined = catch_unwind(AssertUnwindSafe(|| {
+            item.work_group().reduce([1u64; 64], |one, other| {
+                assert!(own != 8, "out");
+                LATER.fetch_add(u32::from(own > 8), Relaxed);
+                std::array::from_fn(|at| one[at].wrapping_add(other[at]))
+            })
+        }));
+        combined.is_err() && own == 8
+    }
+    let barrier = host().parallel_for(NdRange::new(16, 16), (), |item, ()| {
+        if leave(&item) {
+            item.sub_group().barrier();
+        }
+    });
+    // What it shows now is smaller than what the others take it for.
+    let shuffle = host().parallel_for(NdRange::new(16, 16), (), |item, ()| {
+        if leave(&item) {
+            item.sub_group().shuffle(1u8, 0);
+        }
+    });
+    let end = host().parallel_for(NdRange::new(16, 16), (), |item, ()| {
+        leave(&item);
+    });
+    for event in [barrier, shuffle, end] {
+        let error = event.unwrap().wait().unwrap_err();
+        let panic = error.kernel_panic().unwrap();
+        assert!(panic.message.contains("the kernel caught it"), "{panic}");
+        assert!(panic.file.ends_with("host_only.rs") && panic.item[0] == 8, "{panic}");
+    }
+    assert_eq!(LATER.load(Relaxed), 0);
 }

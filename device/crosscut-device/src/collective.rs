@@ -1,8 +1,9 @@
 //! What the items of a work-group compute together.
 
 use core::marker::PhantomData;
+use core::panic::Location;
 
-use crate::nd::{Index, NdItem};
+use crate::nd::{Index, NdItem, Waiter};
 use crate::{DeviceCopy, hooks, on_device};
 
 /// The items whose values one item looks at one by one: with this many, and one value more for each run
@@ -17,12 +18,18 @@ mod step {
     pub(super) const BROADCAST: u32 = 6;
 }
 
+/// On the host, a step that waits for nobody: this item unwinds out of the middle of what its group
+/// computes together, and the group ends.
+#[doc(hidden)]
+pub const LEFT_STEP: u32 = u32::MAX;
+
 /// The work-group of an item, for what its items compute together.
 ///
 /// Every item of the group must make the same calls, in the same order, as for barriers. Values are
 /// combined in the order of the items' linear indices, so that an operation need only be associative,
 /// and every device gives the same answer. How often an item calls the operation is not said, so it
 /// must make no calls of groups itself: on the host that is a panic, on devices the result is any.
+/// A panic of the operation ends the group, also one that a kernel on the host catches.
 ///
 /// Questions have the same answer for every item of a group:
 ///
@@ -161,11 +168,26 @@ impl<I: Index> WorkGroup<'_, '_, I> {
         combine: &impl Fn(T, T) -> T,
         choose: impl Fn(Option<T>, T, T) -> T,
     ) -> T {
-        let (at, items) = (self.0.local_linear(), self.0.local_len());
         let slots = Slots::<T>::of(self.0);
         // Until the last wait others may be reading what this item has put.
-        let _combining = slots.combine_alone(at, items);
-        slots.put(at, &value);
+        let combining = slots.combine_alone(self.0);
+        slots.put(self.0.local_linear(), &value);
+        let answer = self.scan_shown(&slots, &value, combine, choose);
+        Combining::end(combining);
+        answer
+    }
+
+    /// The same, once the item's own value is shown.
+    #[inline(always)]
+    #[track_caller]
+    fn scan_shown<T: DeviceCopy>(
+        &self,
+        slots: &Slots<T>,
+        &value: &T,
+        combine: &impl Fn(T, T) -> T,
+        choose: impl Fn(Option<T>, T, T) -> T,
+    ) -> T {
+        let (at, items) = (self.0.local_linear(), self.0.local_len());
         if !self.0.wait(step::SCAN, size_of::<T>()) {
             return value;
         }
@@ -214,7 +236,8 @@ fn join<T>(combine: &impl Fn(T, T) -> T, before: Option<T>, value: T) -> T {
 }
 
 /// What the items of a group show one another: on a device copies in local memory, on the host the
-/// addresses of values on the items' own stacks, where they stay until all have waited again.
+/// addresses of values on the items' own stacks, where they stay until all have waited again. Whoever
+/// unwinds before that ends the group: nobody reads after it.
 ///
 /// Behind the addresses the host has a word for each item: whether it is in the middle of combining.
 pub(crate) struct Slots<T> {
@@ -245,16 +268,17 @@ impl<T: DeviceCopy> Slots<T> {
         slots
     }
 
-    /// On the host: has calls of groups panic in this item until the answer is dropped.
+    /// On the host: has calls of groups panic in this item until the answer [ends](Combining::end).
     #[inline(always)]
-    fn combine_alone(&self, at: usize, items: usize) -> Option<Combining> {
+    #[track_caller]
+    fn combine_alone<I: Index>(&self, item: &NdItem<'_, I>) -> Option<Combining> {
         if on_device() {
             return None;
         }
-        let word = self.combining(at, items);
+        let word = self.combining(item.local_linear(), item.local_len());
         // SAFETY: as in `of`.
         unsafe { word.write(1) };
-        Some(Combining(word))
+        Some(Combining { word, waiter: item.waiter(), place: Location::caller() })
     }
 
     /// On the host: the word that says whether this item is combining.
@@ -289,21 +313,49 @@ impl<T: DeviceCopy> Slots<T> {
             let slot = self.base.cast::<*const T>().wrapping_add(number);
             // SAFETY: as above.
             let value = unsafe { slot.read() };
-            // SAFETY: the item that put the address waits, or is this one: the value is there. It has as
-            // many bytes, because items wait for one another with the size of what they show, and any
-            // bytes are a value; only its alignment may be that of another type.
+            // SAFETY: the item that put the address waits, or is this one, or has unwound: then its group
+            // has ended, and nobody comes back here from waiting. So the value is there. It has as many
+            // bytes, because items wait for one another with the size of what they show, and any bytes
+            // are a value; only its alignment may be that of another type.
             unsafe { value.read_unaligned() }
         }
     }
 }
 
-/// On the host: an item in the middle of combining. Also when it unwinds it ends.
-struct Combining(*mut usize);
+/// On the host: an item in the middle of combining, which shows others a value on its stack.
+struct Combining {
+    word: *mut usize,
+    waiter: Option<Waiter>,
+    place: &'static Location<'static>,
+}
 
-impl Drop for Combining {
+impl Combining {
+    /// The item is through: nobody reads its value any more.
     #[inline(always)]
-    fn drop(&mut self) {
+    fn end(this: Option<Self>) {
+        if let Some(this) = this {
+            this.clear();
+            core::mem::forget(this);
+        }
+    }
+
+    #[inline(always)]
+    fn clear(&self) {
         // SAFETY: the item's own word, which is there for as long as the item is.
-        unsafe { self.0.write(0) };
+        unsafe { self.word.write(0) };
+    }
+}
+
+/// The item unwinds. A kernel may catch that and wait elsewhere, but others may still be about to read
+/// what is now gone.
+impl Drop for Combining {
+    #[cold]
+    fn drop(&mut self) {
+        self.clear();
+        if let Some(Waiter { wait, data }) = self.waiter {
+            // SAFETY: the item that it was made for runs, and whoever made it promised that it may call
+            // its waiter.
+            unsafe { wait(data, self.place, LEFT_STEP, 0) };
+        }
     }
 }

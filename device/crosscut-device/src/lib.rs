@@ -37,7 +37,7 @@ mod sub_group;
 mod symbol;
 mod tile;
 
-pub use collective::WorkGroup;
+pub use collective::{LEFT_STEP, WorkGroup};
 pub use data::{ByName, DeviceCopy, DeviceData};
 pub use float::{AtomicF32, AtomicF64};
 pub use global::{DeviceGlobal, Exclusive, GlobalDescription};

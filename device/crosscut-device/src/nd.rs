@@ -318,6 +318,12 @@ impl<I: Index> NdItem<'_, I> {
         }
     }
 
+    /// How it waits, on the host.
+    #[inline(always)]
+    pub(crate) fn waiter(&self) -> Option<Waiter> {
+        self.host.waiter
+    }
+
     /// The group's memory, on the host.
     #[inline(always)]
     pub(crate) fn memory(&self) -> *mut u8 {

@@ -13,6 +13,7 @@
 //! Invariants:
 //! - All items of a group, or of a sub-group, wait at the same barrier, or the group fails and says where they are. So two
 //!   items are never at different steps of sharing the same memory.
+//! - No item comes back from waiting once its group has failed.
 //! - When a group fails, every item of it is unwound: what it holds is dropped.
 
 mod memory;
@@ -39,6 +40,10 @@ pub type Wait = unsafe fn(*const (), &'static Location<'static>, u32, usize) -> 
 /// Barriers from this one on, of those at one place, are of the item's sub-group. This one itself waits
 /// for nobody: it says that the group has sub-groups.
 pub const SUB_GROUP_STEP: u32 = 1 << 16;
+
+/// This one waits for nobody either: the item unwinds while others may still look at what it has shown
+/// them. Nobody does after that: the group fails, also if the kernel catches the panic.
+pub const LEFT_STEP: u32 = u32::MAX;
 
 /// How an item waits for its group.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +113,7 @@ pub fn run(
         others: RefCell::new(Vec::new()),
         started: Cell::new(false),
         failure: RefCell::new(None),
+        left: RefCell::new(None),
     };
     let data = (&raw const group).cast();
     let led = leader(Waiter { wait: leader_waits, data });
@@ -121,6 +127,7 @@ pub fn run(
         group.failure.borrow_mut().get_or_insert(panic).item = item;
     }
     group.release();
+    group.settle();
     group.failure.into_inner().map_or(Ok(()), Err)
 }
 
@@ -132,6 +139,8 @@ struct Group<'g> {
     started: Cell<bool>,
     /// Why the group cannot go on: what came first.
     failure: RefCell<Option<NativePanic>>,
+    /// What to tell of an item that has left in the middle, unless it ends by its panic: that says more.
+    left: RefCell<Option<NativePanic>>,
 }
 
 impl Group<'_> {
@@ -140,7 +149,27 @@ impl Group<'_> {
     }
 
     fn has_failed(&self) -> bool {
-        self.failure.borrow().is_some()
+        self.failure.borrow().is_some() || self.left.borrow().is_some()
+    }
+
+    /// The item with this index unwinds from where others may still look at what it has shown them.
+    fn leave(&self, index: usize, stop: Stop) {
+        if !self.has_failed() {
+            *self.left.borrow_mut() = Some(self.fault(index, LEFT.to_owned(), stop));
+        }
+    }
+
+    /// The item that has left has not ended by its panic: the kernel has caught that.
+    fn settle(&self) {
+        if let Some(left) = self.left.take() {
+            self.fail(left);
+        }
+    }
+
+    /// Ends this item: its group has failed.
+    fn abandon(&self) -> ! {
+        self.settle();
+        resume_unwind(Box::new(Abandoned))
     }
 
     /// A failure of the item with this index in the group.
@@ -204,6 +233,8 @@ impl Group<'_> {
             false => self.others.borrow_mut()[index - 1].resume(()),
         };
         match result {
+            // Also an item that has left may come to its end.
+            CoroutineResult::Return(Ok(())) if self.has_failed() => None,
             CoroutineResult::Yield(stop) => Some(Some(stop)),
             CoroutineResult::Return(Ok(())) => Some(None),
             CoroutineResult::Return(Err(panic)) => {
@@ -271,7 +302,7 @@ impl Group<'_> {
         let body = move |yielder: &Yielder<(), Stop>, ()| {
             // SAFETY: the group outlives its items: `run` returns after `release`, which ends them.
             let group = unsafe { &*group };
-            let member = Member { yielder, group };
+            let member = Member { yielder, group, index };
             (group.items.member)(
                 index,
                 Waiter { wait: member_waits, data: (&raw const member).cast() },
@@ -299,6 +330,8 @@ impl Group<'_> {
 
 const RULE: &str = "every item of a group must come to the same barriers";
 const SUB_GROUP_RULE: &str = "every item of a sub-group must make the same calls of it";
+const LEFT: &str = "an item panicked in the middle of what its work-group computes together, and the kernel caught it: \
+                    the group cannot go on without the item's value";
 
 fn lonely(group: &str, rule: &str) -> String {
     format!(
@@ -310,11 +343,7 @@ fn lonely(group: &str, rule: &str) -> String {
 struct Member<'c> {
     yielder: &'c Yielder<(), Stop>,
     group: &'c Group<'c>,
-}
-
-/// Ends this item: its group has failed.
-fn abandon() -> ! {
-    resume_unwind(Box::new(Abandoned))
+    index: usize,
 }
 
 /// # Safety
@@ -325,11 +354,15 @@ unsafe fn leader_waits(
     step: u32,
     memory: usize,
 ) -> bool {
+    // SAFETY: the caller's promise.
+    let group = unsafe { &*data.cast::<Group<'_>>() };
+    if step == LEFT_STEP {
+        group.leave(0, Stop { place, step, memory });
+        return false;
+    }
     if std::thread::panicking() {
         return false;
     }
-    // SAFETY: the caller's promise.
-    let group = unsafe { &*data.cast::<Group<'_>>() };
     if step == SUB_GROUP_STEP {
         // From now on items run as if they had met a barrier: some may wait for their sub-group.
         group.started.set(true);
@@ -339,7 +372,7 @@ unsafe fn leader_waits(
         group.advance(Some(Stop { place, step, memory }));
     }
     if group.has_failed() {
-        abandon();
+        group.abandon();
     }
     true
 }
@@ -352,19 +385,23 @@ unsafe fn member_waits(
     step: u32,
     memory: usize,
 ) -> bool {
+    // SAFETY: the caller's promise.
+    let member = unsafe { &*data.cast::<Member<'_>>() };
+    if step == LEFT_STEP {
+        member.group.leave(member.index, Stop { place, step, memory });
+        return false;
+    }
     if std::thread::panicking() {
         return false;
     }
     if step == SUB_GROUP_STEP {
         return true;
     }
-    // SAFETY: the caller's promise.
-    let member = unsafe { &*data.cast::<Member<'_>>() };
     if !member.group.has_failed() {
         member.yielder.suspend(Stop { place, step, memory });
     }
     if member.group.has_failed() {
-        abandon();
+        member.group.abandon();
     }
     true
 }
@@ -393,5 +430,5 @@ unsafe fn nobody_waits(
     };
     // Which item it is, `run` knows.
     group.fail(group.fault(0, message, stop));
-    abandon()
+    group.abandon()
 }

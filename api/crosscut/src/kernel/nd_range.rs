@@ -2,7 +2,9 @@
 
 use core::ops;
 
-use crosscut_device::{Groups, HOST_SUB_GROUP, Index, Members, NdItem, SUB_GROUP_STEP, Waiter};
+use crosscut_device::{
+    Groups, HOST_SUB_GROUP, Index, LEFT_STEP, Members, NdItem, SUB_GROUP_STEP, Waiter,
+};
 use crosscut_runtime::{NativeLaunch, NativePanic, work_group};
 
 use super::argument::Shape;
@@ -188,5 +190,6 @@ fn for_items(work_group::Waiter { wait, data }: work_group::Waiter) -> Waiter {
     Waiter { wait, data }
 }
 
-// The same number means the same on both sides.
+// The same numbers mean the same on both sides.
 const _: () = assert!(SUB_GROUP_STEP == work_group::SUB_GROUP_STEP);
+const _: () = assert!(LEFT_STEP == work_group::LEFT_STEP);
