@@ -290,3 +290,36 @@ fn nobody_combines_with_the_value_of_an_item_that_caught_its_panic_and_went_on()
     }
     assert_eq!(LATER.load(Relaxed), 0);
 }
+
+#[test]
+fn a_leader_that_catches_the_end_of_its_group_hides_no_panic() {
+    fn caught(item: &NdItem<'_, usize>) {
+        let _ = catch_unwind(AssertUnwindSafe(|| item.barrier()));
+    }
+    let panicked = host().parallel_for(NdRange::new(24, 24), (), |item, ()| {
+        item.barrier();
+        assert!(item.local() != 1, "the user's");
+        caught(&item);
+    });
+    let error = panicked.unwrap().wait().unwrap_err();
+    let panic = error.kernel_panic().unwrap();
+    assert_eq!((&*panic.message, panic.item[0]), ("the user's", 1));
+    assert!(panic.file.ends_with("host_only.rs"), "{panic}");
+    let gone = host().parallel_for(NdRange::new(4, 4), (), |item, ()| {
+        if item.local() != 1 {
+            caught(&item);
+        }
+    });
+    let error = gone.unwrap().wait().unwrap_err();
+    assert!(error.message().contains("that others have ended without"), "{error}");
+    let left = host().parallel_for(NdRange::new(4, 4), (), |item, ()| {
+        let own = item.local();
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            item.work_group().inclusive_scan([own; 4], |one, _| {
+                assert!(own != 3, "out");
+                one
+            })
+        }));
+    });
+    assert!(left.unwrap().wait().unwrap_err().message().contains("the kernel caught it"));
+}

@@ -120,7 +120,10 @@ pub fn run(
     if let Err(panic) = led {
         group.fail(panic);
     } else if group.started.get() {
-        group.advance(None);
+        // A leader that has caught the end of its group comes here too, and items of it have ended.
+        if !group.has_failed() {
+            group.advance(None);
+        }
     } else if let Err(panic) = rest(Waiter { wait: nobody_waits, data }) {
         // Only now is it known which item waited in vain.
         let item = panic.item;
