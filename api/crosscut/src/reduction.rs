@@ -38,6 +38,10 @@ impl<T, F: Fn(T, T) -> T + Copy + Send + 'static> Operator<T> for F {}
 /// need not be commutative. Sums of floating-point numbers are still only as equal as the device's
 /// compiler leaves them: some add up the numbers of a loop in an order of their own.
 ///
+/// A launch that panics contributes nothing on the host CPU, and on a device what its items had
+/// contributed. Who waits first is told of the panic: [`get`](Self::get) is not if `queue.wait()` was, or
+/// if the launch was on another queue.
+///
 /// A launch needs memory for one value of each item, which the reduction keeps for the next. Over very
 /// large ranges let each item combine many values.
 pub struct Reduction<'q, T: DeviceCopy, F> {
@@ -49,7 +53,8 @@ pub struct Reduction<'q, T: DeviceCopy, F> {
     total: Buffer<T>,
     /// What the items of the last launch contributed, then what runs of them did, and so on.
     levels: Vec<Buffer<T>>,
-    /// How many values of the first level have not been combined.
+    /// How many values of the first level have not been combined. None of a launch that left items out:
+    /// theirs are of a launch before it, or of none.
     pending: usize,
 }
 
@@ -74,7 +79,7 @@ impl<'q, T: DeviceCopy, F: Operator<T>> Reduction<'q, T, F> {
     /// All that launches have contributed since it was made or [taken](Self::take). Waits for them.
     ///
     /// # Errors
-    /// A kernel panicked, or the driver's refusal.
+    /// A kernel panicked, and nobody was told before; or the driver's refusal.
     pub fn get(&mut self) -> Result<T> {
         self.combine_pending()?;
         Ok(self.queue.download(&self.total)?[0])
@@ -93,7 +98,7 @@ impl<'q, T: DeviceCopy, F: Operator<T>> Reduction<'q, T, F> {
     /// ```
     ///
     /// # Errors
-    /// A kernel panicked, or the driver's refusal. It starts anew all the same.
+    /// As [`get`](Self::get). It starts anew all the same.
     pub fn take(&mut self) -> Result<T> {
         let answer = self.get();
         self.pending = 0;
@@ -157,15 +162,22 @@ impl<'q, T: DeviceCopy, F: Operator<T>> Reduction<'q, T, F> {
             let (before, after) = self.levels.split_at_mut(level + 1);
             let values = before[level].slice(..length)?;
             let mut next = after[0].slice_mut(..runs)?;
-            self.queue.for_each(&mut next, values, move |run, next, values| {
+            let event = self.queue.for_each(&mut next, values, move |run, next, values| {
                 let (mut at, end) = (run * RUN + 1, values.len().min((run + 1) * RUN));
                 let mut combined = values[run * RUN];
+                // The operator may panic, and what is there has counted before.
+                *next = combined;
                 while at < end {
                     combined = operator(combined, values[at]);
                     at += 1;
                 }
                 *next = combined;
             })?;
+            if event.has_panicked() {
+                // Runs were left out. Who waits is told.
+                self.pending = 0;
+                return Ok(());
+            }
             (level, length) = (level + 1, runs);
         }
         if length > 0 {

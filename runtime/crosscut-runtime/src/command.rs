@@ -286,6 +286,11 @@ impl Command {
         self.events.fetch_or(ORPHANED, Ordering::AcqRel) == 0
     }
 
+    /// Whether it is known to have failed, without asking the driver. Tells nothing.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(*self.outcome(), Outcome::Failed(_) | Outcome::Told(_))
+    }
+
     /// Whether there is nothing that a queue would tell: noted, so that nobody need ask the driver again. Tells
     /// nothing. It has completed, and the host can see what it wrote.
     pub(crate) fn is_clean(&self) -> bool {

@@ -227,6 +227,14 @@ impl Event {
         Ok(seen.unwrap_or(EventState::Complete))
     }
 
+    /// Whether the command is known to have panicked, as native code is as soon as it is launched. Asks no
+    /// driver, and leaves the telling to who waits.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_panicked(&self) -> bool {
+        self.commands().any(|command| command.has_failed())
+    }
+
     /// When the command was submitted, started and ended; of several commands, from the first
     /// submission and the first start to the last end. Waits for it.
     ///

@@ -4,7 +4,7 @@ use crosscut_device::property::Properties;
 use crosscut_device::{DeviceData, DeviceGlobal};
 use crosscut_runtime::{Access, Binding, Few, GlobalHandle, Region, Source};
 
-use crate::{Error, Result};
+use crate::{Error, Event, Result};
 
 /// Launches with more slots than this allocate.
 const FEW: usize = 8;
@@ -31,15 +31,18 @@ impl<'a> Bindings<'a> {
         self.items
     }
 
-    /// Has `place` become `value` once the launch has been submitted.
+    /// Has `place` become `value` once the launch has been submitted. Not if it is known to have
+    /// panicked: then items have been left out.
     pub(super) fn once_launched(&mut self, place: &'a mut usize, value: usize) {
         self.launched.push((place, value));
     }
 
-    /// The launch has been submitted.
-    pub(super) fn are_launched(self) {
+    /// The launch has been submitted, and this is its event.
+    pub(super) fn are_launched(self, event: &Event) {
         for (place, value) in self.launched {
-            *place = value;
+            if !event.has_panicked() {
+                *place = value;
+            }
         }
     }
 

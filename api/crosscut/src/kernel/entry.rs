@@ -188,7 +188,7 @@ where
     // SAFETY: the definition is of this very body and these arguments' shape; `bindings` borrow
     // what `arguments` borrowed, until this returns.
     let event = unsafe { launch.queue().runtime().launch(&kernel) }?;
-    bindings.are_launched();
+    bindings.are_launched(&event);
     Ok(event)
 }
 
