@@ -65,7 +65,7 @@ fn line(text: &LitStr, values: &[Value]) -> Tokens {
         let (before, from) = rest.split_at(at);
         line.text.push_str(before);
         let doubled = from.starts_with("{{") || from.starts_with("}}");
-        match from.find('}') {
+        match end_of(from) {
             Some(end) if !doubled && from.starts_with('{') => {
                 line.placeholder(&from[1..end]);
                 rest = &from[end + 1..];
@@ -80,6 +80,20 @@ fn line(text: &LitStr, values: &[Value]) -> Tokens {
     }
     line.text.push_str(rest);
     line.tokens()
+}
+
+/// Where the placeholder that a text begins with ends. A brace behind its colon may be a fill: the runtime looks for the same end.
+fn end_of(placeholder: &str) -> Option<usize> {
+    let brace = placeholder.find('}')?;
+    let Some(colon) = placeholder[..brace].find(':') else { return Some(brace) };
+    let mut options = placeholder[colon + 1..].chars();
+    match (options.next(), options.next()) {
+        (Some(_), Some('<' | '^' | '>')) => {
+            let behind = placeholder.len() - options.as_str().len();
+            options.as_str().find('}').map(|at| behind + at)
+        }
+        _ => Some(brace),
+    }
 }
 
 /// A line on its way.
@@ -190,6 +204,10 @@ mod tests {
             made("&(i), &(x[i]),", "\"{} {:.2}\", *value_0, *value_1")
         );
         assert_eq!(expanded("\"{{}} }}\","), made("", "\"{{}} }}\""));
+        assert_eq!(
+            expanded("\"{:}^9}{{{x:ß<3}\", i"),
+            made("&(i), &(x),", "\"{:}^9}{{{:ß<3}\", *value_0, *value_1")
+        );
         assert_eq!(expanded(""), made("", "\"\""));
     }
 

@@ -120,6 +120,8 @@ pub const fn check(text: &str) {
                 at < text.len() && matches!(text[at], b'}' | b':'),
                 "a kernel prints the values behind the text, in their order: device_println!(\"{{}}\", x)"
             );
+            // A fill may be any character, also one that means something elsewhere.
+            at = behind_fill(text, at);
             while at < text.len() && text[at] != b'}' {
                 assert!(
                     !matches!(text[at], b'$' | b'*'),
@@ -132,6 +134,19 @@ pub const fn check(text: &str) {
         }
         at += 1;
     }
+}
+
+/// Where a placeholder goes on behind its fill; `at` where it has none, or no colon here.
+const fn behind_fill(text: &[u8], at: usize) -> usize {
+    if text[at] != b':' {
+        return at;
+    }
+    // Behind the first character of as many bytes as it has.
+    let mut behind = at + 2;
+    while behind < text.len() && text[behind] & 0xc0 == 0x80 {
+        behind += 1;
+    }
+    if behind < text.len() && matches!(text[behind], b'<' | b'^' | b'>') { behind } else { at }
 }
 
 /// Prints a line.
@@ -216,4 +231,20 @@ macro_rules! device_println {
         const { $crate::print::check($text) };
         $crate::print::print($text, &[$($crate::print::Printable::value(&$value)),*]);
     }};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn a_fill_is_any_character_and_a_width_only_a_number() {
+        for text in ["{:*^9}", "{:$^9}", "{:}<9} {{", "{:ß>9}", "{:€>9.3}", "{:>9}", "{:}", "{}"]
+        {
+            check(text);
+        }
+        for text in ["{:$^1$}", "{:.*}", "{:*^.*}", "{:ß>w$}", "{:1$}", "{0:*^9}"] {
+            assert!(std::panic::catch_unwind(|| check(text)).is_err(), "{text}");
+        }
+    }
 }

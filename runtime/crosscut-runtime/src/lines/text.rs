@@ -61,7 +61,7 @@ pub(super) fn format(template: &str, values: &[LineValue]) -> String {
             rest = &rest[2..];
             continue;
         }
-        let Some(end) = rest.find('}') else { break };
+        let Some(end) = end_of(rest) else { break };
         match values.next() {
             Some(value) if rest.starts_with('{') => {
                 let options = rest[1..end].strip_prefix(':').unwrap_or("");
@@ -74,7 +74,21 @@ pub(super) fn format(template: &str, values: &[LineValue]) -> String {
     text + rest
 }
 
-/// What stands behind the colon: `[[fill]align][+][#][0][width][.precision][type]`.
+/// Where the placeholder that a text begins with ends. A brace behind its colon may be a fill.
+fn end_of(placeholder: &str) -> Option<usize> {
+    let brace = placeholder.find('}')?;
+    let Some(colon) = placeholder[..brace].find(':') else { return Some(brace) };
+    let mut options = placeholder[colon + 1..].chars();
+    match (options.next(), options.next()) {
+        (Some(_), Some('<' | '^' | '>')) => {
+            let behind = placeholder.len() - options.as_str().len();
+            options.as_str().find('}').map(|at| behind + at)
+        }
+        _ => Some(brace),
+    }
+}
+
+/// What stands behind the colon: `[[fill]align][sign][#][0][width][.precision][type]`.
 #[derive(Debug, Default)]
 struct Options<'t> {
     fill: Option<char>,
@@ -111,7 +125,8 @@ impl<'t> Options<'t> {
             }
             None => false,
         };
-        options.plus = flag('+');
+        // A minus means nothing, to Rust too.
+        options.plus = !flag('-') && flag('+');
         options.prefix = flag('#');
         options.zeros = flag('0');
         options.width = number(&mut rest).unwrap_or(0);
@@ -148,7 +163,8 @@ impl<'t> Options<'t> {
                 let value = u32::try_from(bits).ok().and_then(char::from_u32);
                 let value = value.unwrap_or(char::REPLACEMENT_CHARACTER);
                 match self.kind {
-                    "?" => self.pad(format!("{value:?}"), '<'),
+                    // Rust pads no character between quotes.
+                    "?" => format!("{value:?}"),
                     _ => self.pad(self.cut(value.to_string()), '<'),
                 }
             }
@@ -261,6 +277,11 @@ mod tests {
             "[{:5}] [{{", unsigned, 42u64;
             "{:<5}|", unsigned, 42u64;
             "{:*^7}|", unsigned, 42u64;
+            "{:}^7}|{{", unsigned, 42u64;
+            "{:{>7}|{{", unsigned, 42u64;
+            "{:-5}|", unsigned, 2u64;
+            "{:-<-#6x}|", unsigned, 2u64;
+            "{:ß^7}|", unsigned, 2u64;
             "{:#010x}", unsigned, 0xbeefu64;
             "{:X}", unsigned, 0xbeefu64;
             "{:#b}", unsigned, 5u64;
@@ -281,6 +302,8 @@ mod tests {
         assert_eq!(format("{:6}|{:?}|{:.2}", &[truth, truth, truth]), "true  |true|tr");
         let letter = LineValue { kind: 4 << 8 | 32, bits: 'ß'.into() };
         assert_eq!(format("{}|{:?}|{:>3}", &[letter, letter, letter]), "ß|'ß'|  ß");
+        let padded = std::format!("{:5?}|{:>5?}|{:#5?}|{:5}", 'ß', 'ß', 'ß', 'ß');
+        assert_eq!(format("{:5?}|{:>5?}|{:#5?}|{:5}", &[letter; 4]), padded);
     }
 
     #[test]
