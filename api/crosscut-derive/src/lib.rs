@@ -8,9 +8,9 @@ mod line;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Span, TokenStream as Tokens};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Data, DeriveInput, Error, Fields, Result, parse_macro_input};
+use syn::{Data, DeriveInput, Error, Result, parse_macro_input};
 
 /// Lets a struct live in device memory.
 ///
@@ -86,11 +86,11 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             "`DeviceCopy` needs `#[repr(C)]` or `#[repr(transparent)]`: host and device must agree on the layout",
         ));
     }
-    let types: Vec<_> = match &data.fields {
-        Fields::Named(fields) => fields.named.iter().map(|field| &field.ty).collect(),
-        Fields::Unnamed(fields) => fields.unnamed.iter().map(|field| &field.ty).collect(),
-        Fields::Unit => Vec::new(),
-    };
+    let types = data.fields.iter().map(|field| &field.ty).collect::<Vec<_>>();
+    let members = data.fields.members().collect::<Vec<_>>();
+    let bindings =
+        (0..types.len()).map(|at| format_ident!("field_{at}", span = Span::mixed_site()));
+    let bindings = bindings.collect::<Vec<_>>();
     let checks = types.iter().map(|field| {
         // The error, if any, is shown at the field.
         quote_spanned! { field.span() => let _ = plain::<#field>; }
@@ -103,12 +103,18 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         );
     };
     Ok(quote! {
+        #[allow(deprecated, dead_code, reason = "a field may be deprecated, and there may be none")]
         const _: () = {
             const fn plain<T: ::crosscut::DeviceCopy>() {}
             #(#checks)*
             #no_padding
+            // These fields are there, and no others: a macro behind this one may have changed what was written here. An
+            // address is not taken for that of another type, as a reference would be.
+            let _: fn(&#name) = |#name { #(#members: #bindings),* }| {
+                #(let _: *const #types = &raw const *#bindings;)*
+            };
         };
-        // SAFETY: checked above: every field is plain data and there is no padding between them;
+        // SAFETY: checked above: every field is plain data and there is no padding between them, as it really is;
         // `Copy`, a supertrait of `DeviceCopy`, rules out anything to drop.
         unsafe impl ::crosscut::DeviceData for #name {
             type Host = Self;
@@ -140,4 +146,67 @@ fn has_fixed_layout(input: &DeriveInput) -> Result<bool> {
         })?;
     }
     Ok(fixed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    /// What the derived code needs of the crate it is for.
+    const CROSSCUT: &str = "
+        pub unsafe trait DeviceData { type Host; type Element; const ATOMIC_WIDTH: usize; }
+        pub unsafe trait DeviceCopy: Copy + DeviceData {}
+        macro_rules! plain { ($($t:ty)*) => {$(
+            unsafe impl DeviceData for $t { type Host = $t; type Element = $t; const ATOMIC_WIDTH: usize = 0; }
+            unsafe impl DeviceCopy for $t {}
+        )*} }
+        plain! { u8 u16 u32 }
+    ";
+
+    fn compiles(folder: &Path, name: &str, text: &str) -> bool {
+        let file = folder.join(format!("{name}.rs"));
+        std::fs::write(&file, text).unwrap();
+        let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+        let mut command = Command::new(rustc);
+        command.args(["--edition=2024", "--crate-type=lib", "--emit=metadata", "-Dwarnings"]);
+        if name != "crosscut" {
+            command.args(["--extern=crosscut", "-L."]);
+        }
+        command.arg(&file).current_dir(folder);
+        command.output().unwrap().status.success()
+    }
+
+    #[test]
+    fn fields_are_checked_as_they_are_and_not_as_they_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        assert!(compiles(folder, "crosscut", CROSSCUT));
+        // What the derive sees, and what another macro makes of it.
+        let both = |seen: &str, real: &str| {
+            let derived = super::expand(&syn::parse_str(seen).unwrap()).unwrap();
+            let text = format!("#[derive(Clone, Copy)] {real} {derived}");
+            compiles(folder, "program", &text)
+        };
+        for same in [
+            "#[repr(C)] pub struct S { pub a: u16, pub b: u16 }",
+            "#[repr(C)] pub struct S(pub u16, #[deprecated] pub u8, pub u8);",
+            "#[repr(C)] pub struct S {}",
+            "#[repr(C)] pub struct S;",
+        ] {
+            assert!(both(same, same), "{same}");
+        }
+        let seen = "#[repr(C)] pub struct S { pub a: u16, pub b: u16 }";
+        for real in [
+            "#[repr(C)] pub struct S { pub a: u16, pub b: [bool; 2] }",
+            "#[repr(C)] pub struct S { pub a: u16, pub b: u8 }",
+            "#[repr(C)] pub struct S { pub a: u16, pub b: u16, pub c: bool }",
+            "#[repr(C, packed)] pub struct S { pub a: u16, pub b: u16 }",
+            "#[repr(C)] pub struct S { pub a: u16, pub b: T }
+             #[derive(Clone, Copy)] pub struct T(pub [bool; 2], pub ());
+             impl std::ops::Deref for T { type Target = u16; fn deref(&self) -> &u16 { &7 } }",
+        ] {
+            assert!(!both(seen, real), "{real}");
+        }
+    }
 }
