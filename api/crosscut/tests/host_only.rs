@@ -323,3 +323,19 @@ fn a_leader_that_catches_the_end_of_its_group_hides_no_panic() {
     });
     assert!(left.unwrap().wait().unwrap_err().message().contains("the kernel caught it"));
 }
+
+#[test]
+fn a_global_that_is_no_static_has_no_instances() -> Result<()> {
+    let context = crosscut::Context::new(&[host().device().clone()])?;
+    let own = Queue::in_context(&context)?;
+    let event = own.single_task((), |()| {
+        let local: DeviceGlobal<AtomicU32> = DeviceGlobal::new(7);
+        local.fetch_add(1, Relaxed);
+    })?;
+    let line = line!() - 2;
+    let error = event.wait().unwrap_err();
+    let panic = error.kernel_panic().unwrap();
+    assert!(panic.message.contains("a device global must be a `static`"), "{error}");
+    assert!(panic.file.ends_with("host_only.rs") && panic.line == line, "{error}");
+    Ok(())
+}

@@ -160,7 +160,8 @@ impl<T: ByName, P: Properties> Deref for DeviceGlobal<T, P> {
     #[track_caller]
     fn deref(&self) -> &T {
         // SAFETY: the instance is a valid `T` that lives as long as the static and is only ever
-        // changed by atomic operations.
+        // changed by atomic operations. One that is no static is its own instance, which is there for
+        // as long as it is borrowed, or has none: that is a panic.
         unsafe { &*self.address() }
     }
 }

@@ -251,6 +251,15 @@ impl Globals {
 /// # Errors
 /// There is no memory for it, or the driver refused the copy.
 pub(crate) fn instance(home: Home<'_>, global: GlobalHandle) -> Result<Instance, Error> {
+    instance_if(home, global, || Ok(()))
+}
+
+/// The same, where one is made only if `may_be` has nothing against it.
+fn instance_if(
+    home: Home<'_>,
+    global: GlobalHandle,
+    may_be: impl FnOnce() -> Result<(), Error>,
+) -> Result<Instance, Error> {
     let Some(size) = NonZeroUsize::new(global.size) else { return Ok(Instance::Empty) };
     let Some(globals) = home.keeper(&global) else { return Ok(Instance::Static) };
     let context = home.context();
@@ -258,6 +267,7 @@ pub(crate) fn instance(home: Home<'_>, global: GlobalHandle) -> Result<Instance,
     if let Some(known) = globals.made(global.key()) {
         return Ok(Instance::Allocated(known));
     }
+    may_be()?;
     let slot = globals.slot(global.key());
     let _making = slot.making.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = slot.made.get() {
@@ -367,6 +377,8 @@ pub(crate) unsafe fn store_beginning(global: GlobalHandle, target: *mut u8, widt
     }
 }
 
+const NO_STATIC: &str = "a device global must be a `static`";
+
 /// What native code of one launch sees of its context.
 ///
 /// Launches hand its address to the native entry as an extra slot behind the arguments.
@@ -398,10 +410,10 @@ impl NativeScope<'_> {
     /// The storage of the global whose static is at `address`.
     ///
     /// # Errors
-    /// What to panic with: the launch holds it exclusively, or there is no memory for it.
+    /// What to panic with: the launch holds it exclusively, it is no static, or there is no memory for it.
     ///
     /// # Safety
-    /// As [`GlobalHandle::new`].
+    /// As [`GlobalHandle::new`], but it may lie outside of every static: then it has no instance.
     pub unsafe fn find(
         &self,
         address: *const u8,
@@ -414,9 +426,15 @@ impl NativeScope<'_> {
                 "a device global is used by name in a task that has it by exclusive()".into()
             );
         }
-        // SAFETY: passed on. The width plays no part in finding it.
+        // Atomics by name have only the lifetime of whoever names them. What goes away has no instances:
+        // another may come to its address.
+        let is_static = || match crate::loaded::contains(address) {
+            true => Ok(()),
+            false => Err(Error::invalid(NO_STATIC, "put it in a `static`")),
+        };
+        // SAFETY: passed on; what is no static is only looked for. The width plays no part in finding it.
         let global = unsafe { GlobalHandle::new(address, size, align, 0, properties) };
-        match instance(self.home, global).map_err(|error| error.to_string())? {
+        match instance_if(self.home, global, is_static).map_err(|error| error.to_string())? {
             Instance::Static | Instance::Empty => Ok(address),
             Instance::Allocated(allocation) => match allocation.memory().host_address() {
                 Some(host) => Ok(host.as_ptr().cast_const()),

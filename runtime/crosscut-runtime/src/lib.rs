@@ -51,6 +51,7 @@ mod join;
 mod launch;
 mod lent;
 mod lines;
+mod loaded;
 mod memory;
 mod native_launch;
 mod notice;
