@@ -253,9 +253,10 @@ impl<I: Index> NdItem<'_, I> {
     /// Waits until every item of the work-group has come here. What any of them wrote before, all see
     /// afterwards.
     ///
-    /// On the host CPU the items of a group take turns on one thread, each on a stack of its own. Do
-    /// not wait inside of something that belongs to the thread for the time of a call, such as a
-    /// thread local of the crate `scoped_tls`: the items do not leave it in the order they came.
+    /// On the host CPU the items of a group take turns on one thread, each on a stack of its own. **Do
+    /// not wait, here or in any other call of a group, while the item holds something that belongs to the
+    /// thread for the time of a call**, such as a borrow of a thread local, or a scope of the crate
+    /// `scoped_tls`: the items do not leave it in the order they came, and that is not sound.
     ///
     /// ```
     /// use crosscut::prelude::*;
