@@ -291,7 +291,8 @@ impl Group<'_> {
                     item: (self.items.linear)(index),
                     message: format!(
                         "no memory for the stacks of a work-group of {} items that wait for one \
-                         another ({error}): make groups smaller",
+                         another ({error}): make groups smaller; each stack takes two mappings, of which \
+                         Linux gives a process as many as vm.max_map_count says",
                         self.items.count
                     ),
                     file: String::new(),

@@ -1,7 +1,9 @@
-//! Stacks for the items of a group, kept by each thread for its next group.
+//! Stacks for the items of a group, kept by each thread for its next group, as long as all threads together
+//! have not too many.
 
 use std::cell::RefCell;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use corosensei::stack::{self, DefaultStack, StackPointer};
 
@@ -14,13 +16,37 @@ const STAGGER: usize = 5 * 64;
 /// The part of a page that stacks are spread over.
 const SPREAD: usize = 4096 - 64;
 
+/// While there are more than this in all threads, no stack is kept. Each is two mappings, and of those Linux gives a
+/// process 65530 unless told otherwise: half of them are for others.
+const MOST: usize = if cfg!(test) { 8 } else { 1 << 14 };
+
+/// How many there are, in use or kept. It changes only where memory is mapped too, which costs more.
+static EXISTING: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
-    static KEPT: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<Mapped>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The memory of a stack, which is counted.
+struct Mapped(DefaultStack);
+
+impl Mapped {
+    fn new() -> io::Result<Self> {
+        let memory = DefaultStack::new(SIZE)?;
+        EXISTING.fetch_add(1, Ordering::Relaxed);
+        Ok(Self(memory))
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        EXISTING.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A stack whose first byte is moved by its item's share of the stagger.
 pub(super) struct Stack {
-    memory: DefaultStack,
+    memory: Mapped,
     base: StackPointer,
 }
 
@@ -32,21 +58,56 @@ unsafe impl stack::Stack for Stack {
     }
 
     fn limit(&self) -> StackPointer {
-        self.memory.limit()
+        self.memory.0.limit()
     }
 }
 
 /// A stack for the item with this index in its group.
 pub(super) fn take(index: usize) -> io::Result<Stack> {
-    let kept = KEPT.with_borrow_mut(Vec::pop);
-    let memory = kept.map_or_else(|| DefaultStack::new(SIZE), Ok)?;
+    // At the end of a thread nothing is kept any more.
+    let kept = KEPT.try_with(|kept| kept.borrow_mut().pop()).ok().flatten();
+    let memory = kept.map_or_else(Mapped::new, Ok)?;
     let moved = index.wrapping_mul(STAGGER) % SPREAD / 64 * 64;
-    let base = StackPointer::new(stack::Stack::base(&memory).get() - moved);
-    let base = base.unwrap_or_else(|| stack::Stack::base(&memory));
+    let base = StackPointer::new(stack::Stack::base(&memory.0).get() - moved);
+    let base = base.unwrap_or_else(|| stack::Stack::base(&memory.0));
     Ok(Stack { memory, base })
 }
 
-/// Keeps a stack for the next group of this thread.
+/// Keeps a stack for the next group of this thread, or gives its memory back.
 pub(super) fn give_back(stack: Stack) {
-    KEPT.with_borrow_mut(|kept| kept.push(stack.memory));
+    if EXISTING.load(Ordering::Relaxed) <= MOST {
+        let _ = KEPT.try_with(|kept| kept.borrow_mut().push(stack.memory));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_together_keep_no_more_than_there_may_be() {
+        let existing = || EXISTING.load(Ordering::Relaxed);
+        let use_some = move |count: usize| {
+            let stacks: Vec<Stack> = (0..count).map(|index| take(index).unwrap()).collect();
+            assert!(existing() >= count);
+            stacks.into_iter().for_each(give_back);
+        };
+        // Joined one by one: only then is what a thread kept gone.
+        let first = std::thread::spawn(move || {
+            use_some(MOST - 2);
+            assert_eq!(existing(), MOST - 2);
+            // Another thread uses as many and more, and may keep two of them.
+            let second = std::thread::spawn(move || {
+                use_some(MOST);
+                assert_eq!(existing(), MOST);
+                use_some(1);
+                assert_eq!(existing(), MOST);
+            });
+            second.join().unwrap();
+            assert_eq!(existing(), MOST - 2);
+        });
+        first.join().unwrap();
+        // Threads that end keep nothing.
+        assert_eq!(existing(), 0);
+    }
 }
