@@ -437,8 +437,8 @@ impl Device {
                 format!("{name} was chosen, and this program has no device images"),
             )
             .with_help(
-                "if it has kernels, build and run it with `cargo crosscut run`; programs without any, and \
-                 plain cargo builds, run on `host`",
+                "if it has kernels, build and run it with `cargo crosscut run`; programs without any, plain cargo \
+                 builds and examples in documentation run on `host`",
             ))
         }
     }

@@ -18,7 +18,7 @@ Commands:
 Options:
       --dump-after NAME  Write the device code as it is after this pass of the lowering, as text;
                          any word that is none gets the list of them
-      --dump-dir DIR     Where to write it [default: beside the program, in `device`]
+      --dump-dir DIR     Where to write it [default: `deps/device` beside the program]
   -h, --help             Print this
   -V, --version          Print the version
 

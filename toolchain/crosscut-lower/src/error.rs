@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use crate::ending;
 use crate::llvm::{LlvmError, LoadError};
 
+/// What SPIR-V's universal limits allow a function: a word of what is captured is one each.
+pub(crate) const MOST_PARAMETERS: usize = 255;
+
 /// Why a lowering did not come to a result. Problems in the user's program are not among them: see
 /// [`Diagnostic`](crate::job::Diagnostic).
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +47,18 @@ pub enum LowerError {
         kernel: String,
         /// What stopped it.
         reason: String,
+    },
+    /// A kernel with more parameters than SPIR-V has.
+    #[error(
+        "kernel `{kernel}` needs {parameters} parameters, and a device takes {MOST_PARAMETERS}: its closure captures {captured} bytes"
+    )]
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// How many it would have.
+        parameters: usize,
+        /// The bytes of its closure.
+        captured: u32,
     },
     /// LLVM ended the process.
     #[error("LLVM stopped {how} while it compiled {what} for a device{output}")]
@@ -120,6 +135,10 @@ impl LowerError {
             Self::Bitcode { .. } => {
                 "run `cargo crosscut clean` and build again; the compiler and LLVM must be of one major \
                  version"
+                    .into()
+            }
+            Self::Parameters { .. } => {
+                "upload a large value to a buffer and pass that, or make it a `static` or a device global"
                     .into()
             }
             Self::Kernel { .. } | Self::Crash { .. } => {

@@ -10,6 +10,7 @@ use crosscut_image::{
 
 use crate::check;
 use crate::dump::Dump;
+use crate::error::MOST_PARAMETERS;
 use crate::ir::Ir;
 use crate::job::{Diagnostic, Job, Outcome};
 use crate::link::{self, Linked};
@@ -256,6 +257,11 @@ impl Lowering<'_> {
             drop_unused(&mut body, &assumed.name, &mut parameters);
             AssumedKernel { name: assumed.name, slots: assumed.slots, parameters }
         });
+        // The other one, if there is one, has no more.
+        if parameters.len() > MOST_PARAMETERS {
+            let (parameters, captured) = (parameters.len(), announcement.captures_size);
+            return Err(LowerError::Parameters { kernel: display_name, parameters, captured });
+        }
 
         records::run(&mut body, announcement.dimensions);
         self.dump.write("records", Some(name), || body.print());

@@ -51,7 +51,7 @@ impl<'a> Bindings<'a> {
         match self.items {
             Some(items) if items != elements => Err(Error::invalid(
                 format!("a range of {items} items over a `&mut` buffer of {elements} elements"),
-                "make both equal, or use `for_each`, which takes the range from the buffer",
+                "make both equal: `for_each` takes the range from a buffer, and `slice_mut` a part of a longer one",
             )),
             _ => Ok(()),
         }
@@ -78,7 +78,7 @@ impl<'a> Bindings<'a> {
                 "a range of {:?} items over a `&mut` buffer of {shape:?} elements",
                 self.extents
             ),
-            "make both equal, or use `for_each`, which takes the range from the buffer",
+            "make both equal: `for_each` takes the range from a buffer, and `slice_mut` a part of a longer one",
         ))
     }
 

@@ -72,8 +72,8 @@ fn a_plain_build_runs_on_the_host_and_a_chosen_device_says_what_is_missing() {
     assert_eq!(
         rest,
         "was chosen, and this program has no device images\n\
-         \x20 help: if it has kernels, build and run it with `cargo crosscut run`; programs without any, and \
-         plain cargo builds, run on `host`\n"
+         \x20 help: if it has kernels, build and run it with `cargo crosscut run`; programs without any, \
+         plain cargo builds and examples in documentation run on `host`\n"
     );
 }
 

@@ -59,9 +59,9 @@ fn a_range_that_differs_from_a_buffer_is_refused_if_it_writes_and_checked_if_it_
     assert_eq!(
         text,
         "a range of 3 items over a `&mut` buffer of 4 elements\n\
-         \x20 help: make both equal, or use `for_each`, which takes the range from the buffer\n\
+         \x20 help: make both equal: `for_each` takes the range from a buffer, and `slice_mut` a part of a longer one\n\
          a range of 5 items over a `&mut` buffer of 4 elements\n\
-         \x20 help: make both equal, or use `for_each`, which takes the range from the buffer\n\
+         \x20 help: make both equal: `for_each` takes the range from a buffer, and `slice_mut` a part of a longer one\n\
          [1, 2]\n\
          [1, 2, 3, 4, 9, 9]\n\
          kernel `probe::input::lengths::{{closure}}` panicked at probe/src/input.rs:31:62 in item 4: \

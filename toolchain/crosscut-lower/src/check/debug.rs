@@ -107,7 +107,9 @@ fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 /// a crate fetched from elsewhere.
 pub(crate) fn is_users(frame: &Frame, own: bool) -> bool {
     let path = frame.span.file.to_string_lossy();
-    let of_std = path.starts_with("/rustc/") || path.contains("/rustlib/src/rust/library/");
+    let of_std = path.starts_with("/rustc/")
+        || path.starts_with("/rust/deps/")
+        || path.contains("/rustlib/src/rust/library/");
     let crate_name = names::crate_of(&frame.symbol);
     let of_crosscut =
         matches!(crate_name.as_deref(), Some("crosscut" | "crosscut_device" | "crosscut_runtime"));
