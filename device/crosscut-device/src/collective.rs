@@ -349,7 +349,8 @@ impl Combining {
 /// The item unwinds. A kernel may catch that and wait elsewhere, but others may still be about to read
 /// what is now gone.
 impl Drop for Combining {
-    #[cold]
+    // Inlined, so that the parts need not lie in memory where nothing unwinds.
+    #[inline(always)]
     fn drop(&mut self) {
         self.clear();
         if let Some(Waiter { wait, data }) = self.waiter {

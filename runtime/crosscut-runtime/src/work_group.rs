@@ -112,6 +112,7 @@ pub fn run(
         items,
         others: RefCell::new(Vec::new()),
         started: Cell::new(false),
+        failed: Cell::new(false),
         failure: RefCell::new(None),
         left: RefCell::new(None),
     };
@@ -140,7 +141,9 @@ struct Group<'g> {
     others: RefCell<Vec<Coroutine<(), Stop, Outcome, Stack>>>,
     /// Whether the leader has met a barrier, or asked for its sub-group.
     started: Cell<bool>,
-    /// Why the group cannot go on: what came first.
+    /// Whether the group cannot go on, which every item asks when it waits.
+    failed: Cell<bool>,
+    /// Why: what came first.
     failure: RefCell<Option<NativePanic>>,
     /// What to tell of an item that has left in the middle, unless it ends by its panic: that says more.
     left: RefCell<Option<NativePanic>>,
@@ -148,17 +151,19 @@ struct Group<'g> {
 
 impl Group<'_> {
     fn fail(&self, panic: NativePanic) {
+        self.failed.set(true);
         self.failure.borrow_mut().get_or_insert(panic);
     }
 
     fn has_failed(&self) -> bool {
-        self.failure.borrow().is_some() || self.left.borrow().is_some()
+        self.failed.get()
     }
 
     /// The item with this index unwinds from where others may still look at what it has shown them.
     fn leave(&self, index: usize, stop: Stop) {
         if !self.has_failed() {
             *self.left.borrow_mut() = Some(self.fault(index, LEFT.to_owned(), stop));
+            self.failed.set(true);
         }
     }
 
