@@ -39,7 +39,7 @@ impl<T, F: Fn(T, T) -> T + Copy + Send + 'static> Operator<T> for F {}
 /// compiler leaves them: some add up the numbers of a loop in an order of their own.
 ///
 /// A launch that panics contributes nothing on the host CPU, and on a device what its items had
-/// contributed. Who waits first is told of the panic: [`get`](Self::get) is not if `queue.wait()` was, or
+/// contributed, and anything for those that panicked. Who waits first is told of the panic: [`get`](Self::get) is not if `queue.wait()` was, or
 /// if the launch was on another queue.
 ///
 /// A launch needs memory for one value of each item, which the reduction keeps for the next. Over very
