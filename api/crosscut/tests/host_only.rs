@@ -1,4 +1,4 @@
-//! What only native code on the host CPU can do, or do wrong. No device could run these kernels.
+//! What only native code on the host CPU can do, or do wrong. Most of these kernels no device could run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -337,5 +337,42 @@ fn a_global_that_is_no_static_has_no_instances() -> Result<()> {
     let panic = error.kernel_panic().unwrap();
     assert!(panic.message.contains("a device global must be a `static`"), "{error}");
     assert!(panic.file.ends_with("host_only.rs") && panic.line == line, "{error}");
+    Ok(())
+}
+
+#[test]
+fn what_a_launch_that_panicked_left_out_does_not_count_as_what_an_earlier_one_had_there()
+-> Result<()> {
+    let queue = host();
+    let mut sum = Reduction::sum(&queue)?;
+    let mut product = Reduction::product(&queue)?;
+    queue.parallel_for(1000, &mut sum, |_, sum| sum.combine(1u32))?;
+    assert_eq!(sum.take()?, 1000);
+    // The product has memory that nobody has written yet.
+    let event = queue.parallel_for(1000, (&mut sum, &mut product), |i, (sum, product)| {
+        assert!(i != 3, "not this one");
+        sum.combine(1u32);
+        product.combine(1u32);
+    })?;
+    assert!(event.wait().is_err() && queue.wait().is_ok());
+    assert_eq!((sum.get()?, product.get()?), (0, 1));
+    queue.parallel_for(10, &mut sum, |_, sum| sum.combine(1u32))?;
+    assert_eq!(sum.get()?, 10);
+    Ok(())
+}
+
+#[test]
+fn what_an_operator_that_panicked_left_out_does_not_count_twice() -> Result<()> {
+    let queue = host();
+    let mut sum = Reduction::new(&queue, 0u32, |a: u32, b: u32| {
+        assert!(a != 7 || b != 7, "sevens");
+        a + b
+    })?;
+    queue.parallel_for(1 << 16, &mut sum, |_, sum| sum.combine(1))?;
+    assert_eq!(sum.take()?, 1 << 16);
+    queue.parallel_for(1 << 16, &mut sum, |i, sum| sum.combine(if i < 2 { 7 } else { 0 }))?;
+    let error = sum.get().unwrap_err();
+    assert!(error.to_string().contains("sevens"), "{error}");
+    assert_eq!(sum.get()?, 0);
     Ok(())
 }

@@ -65,50 +65,6 @@ fn a_panic_is_told_and_the_reduction_can_start_anew() -> Result<()> {
     Ok(())
 }
 
-/// Where it is known what a launch that panicked contributes: nothing.
-fn host() -> Result<Queue> {
-    let devices = crosscut::devices()?;
-    let host = devices.iter().find(|device| device.backend() == crosscut::Backend::Host);
-    Queue::on(host.expect("the host is always there"))
-}
-
-#[test]
-fn what_a_launch_that_panicked_left_out_does_not_count_as_what_an_earlier_one_had_there()
--> Result<()> {
-    let queue = host()?;
-    let mut sum = Reduction::sum(&queue)?;
-    let mut product = Reduction::product(&queue)?;
-    queue.parallel_for(1000, &mut sum, |_, sum| sum.combine(1u32))?;
-    assert_eq!(sum.take()?, 1000);
-    // The product has memory that nobody has written yet.
-    let event = queue.parallel_for(1000, (&mut sum, &mut product), |i, (sum, product)| {
-        assert!(i != 3, "not this one");
-        sum.combine(1u32);
-        product.combine(1u32);
-    })?;
-    assert!(event.wait().is_err() && queue.wait().is_ok());
-    assert_eq!((sum.get()?, product.get()?), (0, 1));
-    queue.parallel_for(10, &mut sum, |_, sum| sum.combine(1u32))?;
-    assert_eq!(sum.get()?, 10);
-    Ok(())
-}
-
-#[test]
-fn what_an_operator_that_panicked_left_out_does_not_count_twice() -> Result<()> {
-    let queue = host()?;
-    let mut sum = Reduction::new(&queue, 0u32, |a: u32, b: u32| {
-        assert!(a != 7 || b != 7, "sevens");
-        a + b
-    })?;
-    queue.parallel_for(1 << 16, &mut sum, |_, sum| sum.combine(1))?;
-    assert_eq!(sum.take()?, 1 << 16);
-    queue.parallel_for(1 << 16, &mut sum, |i, sum| sum.combine(if i < 2 { 7 } else { 0 }))?;
-    let error = sum.get().unwrap_err();
-    assert!(error.to_string().contains("sevens"), "{error}");
-    assert_eq!(sum.get()?, 0);
-    Ok(())
-}
-
 #[test]
 fn queues_of_one_context_contribute_to_one_total() -> Result<()> {
     let one = Queue::new()?;
