@@ -33,8 +33,7 @@ impl ClQueue {
         &self,
         after: &[&dyn Event],
     ) -> Result<Box<dyn Event>, DriverError> {
-        let before = after.iter().filter_map(|event| event.as_any().downcast_ref::<ClEvent>());
-        let before = before.map(|event| event.barriers).max().unwrap_or(0);
+        let before = ClEvent::own(after).map(|event| event.barriers).max().unwrap_or(0);
         let barrier = self.plain_barrier(after)?;
         let in_a_row = before.max(self.barriers.in_a_row.load(Ordering::Relaxed)) + 1;
         // Where the driver refuses more than the barrier that there is, that will do.

@@ -67,7 +67,7 @@ pub(crate) fn promise(context: &Arc<ContextHandle>) -> Result<Promised, DriverEr
     // SAFETY: the context is alive, `status` is writable.
     let raw = unsafe { (context.api.clCreateUserEvent)(context.raw, &raw mut status) };
     check(CALL, status)?;
-    let event = ClEvent::new(context, raw, None, false);
+    let event = ClEvent::of_promise(context, raw);
     // SAFETY: the event is alive.
     check("clRetainEvent", unsafe { (context.api.clRetainEvent)(raw) })?;
     let promise = ClPromise { context: Arc::clone(context), event: raw, kept: false };

@@ -63,6 +63,12 @@ impl CommandQueue {
         WaitList::new(after, self.in_order)
     }
 
+    /// Whether a command on this queue fails where one of `after` does. Intel's CPU runtime has it run where that is a
+    /// command before it on its own queue, in order, which did not run.
+    pub(crate) fn passes_on_failures_of(&self, after: &[&dyn crosscut_adapter_api::Event]) -> bool {
+        !ClEvent::own(after).any(|event| event.promised && event.is_on(self.in_order))
+    }
+
     /// Submits a command by `run`, which hands the driver this queue, the events to wait for and a place for the
     /// command's own, and returns what the driver says. To be called while the driver is known to be there.
     pub(crate) fn submit(
@@ -73,7 +79,8 @@ impl CommandQueue {
     ) -> Result<ClEvent, DriverError> {
         let mut event = std::ptr::null_mut();
         check(call, run(self.raw, waits, &raw mut event))?;
-        let event = ClEvent::new(&self.context, event, self.in_order, self.profiling);
+        let mut event = ClEvent::new(&self.context, event, self.in_order, self.profiling);
+        event.promised = waits.promised();
         // A refusal here must not become an error, because the command is submitted and will run:
         // waiting for it flushes again, and tells.
         // SAFETY: the queue is alive.

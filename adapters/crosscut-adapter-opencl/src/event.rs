@@ -25,6 +25,9 @@ pub(crate) struct ClEvent {
     raw: Handle,
     /// Which queue the command is on, if that is in order: no command of it need wait for another.
     in_order_queue: Option<u64>,
+    /// Whether it is a promise, or waits for one by whatever others: if that fails the command ends, does not run, and
+    /// may do so while others before it on its queue still run.
+    pub(crate) promised: bool,
     profiling: bool,
     /// Whether it is asked for its status for a moment before it is waited for.
     short: bool,
@@ -46,7 +49,15 @@ impl ClEvent {
         in_order_queue: Option<u64>,
         profiling: bool,
     ) -> Self {
-        Self { api: context.api, raw, in_order_queue, profiling, short: false, barriers: 0 }
+        let api = context.api;
+        Self { api, raw, in_order_queue, promised: false, profiling, short: false, barriers: 0 }
+    }
+
+    /// The event of a promise. This takes over the reference to it.
+    pub(crate) fn of_promise(context: &ContextHandle, raw: Handle) -> Self {
+        let mut event = Self::new(context, raw, None, false);
+        event.promised = true;
+        event
     }
 
     /// The event of a launch of so many items on a CPU. Where they are many the driver shares them out among its
@@ -67,14 +78,25 @@ impl ClEvent {
         None
     }
 
-    pub(crate) fn is_one_of(&self, events: &[&dyn Event]) -> bool {
-        let mut own = events.iter().filter_map(|event| event.as_any().downcast_ref::<Self>());
-        own.any(|event| event.raw == self.raw)
+    /// Those that are this adapter's.
+    pub(crate) fn own<'a>(events: &'a [&dyn Event]) -> impl Iterator<Item = &'a Self> {
+        events.iter().filter_map(|event| event.as_any().downcast_ref())
     }
 
-    /// Whether the command has completed or failed, or nobody can tell.
+    pub(crate) fn is_one_of(&self, events: &[&dyn Event]) -> bool {
+        Self::own(events).any(|event| event.raw == self.raw)
+    }
+
+    /// Whether the command is on the queue in order of this number.
+    pub(crate) fn is_on(&self, in_order_queue: Option<u64>) -> bool {
+        in_order_queue.is_some() && self.in_order_queue == in_order_queue
+    }
+
+    /// Whether the command has completed or failed, or nobody can tell. To be called while the driver is known to be
+    /// there.
     pub(crate) fn has_ended(&self) -> bool {
-        !matches!(self.status(), Ok(1..))
+        // SAFETY: the event is alive, and by this function's contract so is the driver.
+        !matches!(unsafe { ask_status(self.api, self.raw) }, Ok(1..))
     }
 
     /// One of the command's times.
@@ -102,6 +124,20 @@ impl ClEvent {
         let _alive = exit::enter(CALL)?;
         // SAFETY: the event is alive, and so is the driver.
         unsafe { ask_status(self.api, self.raw) }.map_err(|code| error(CALL, code))
+    }
+
+    /// What the driver's word on a wait for this event says of the command.
+    fn outcome(&self, call: &'static str, code: i32) -> Result<(), DriverError> {
+        match code {
+            sys::CL_SUCCESS => Ok(()),
+            // The command failed, and the event knows how; though not that of Intel's CPU runtime if the command did not
+            // run, because one that it waited for had failed: its status is that of one that has completed.
+            sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
+                let failure = self.status()?;
+                Err(command_failed(call, if failure < 0 { failure } else { code }))
+            }
+            code => Err(error(call, code)),
+        }
     }
 
     /// Returns when the command has ended or a moment has passed.
@@ -171,16 +207,7 @@ impl Event for ClEvent {
         let waiting = exit::wait(CALL)?;
         self.look_for_a_moment(&waiting);
         // SAFETY: the event is alive.
-        match unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) } {
-            sys::CL_SUCCESS => Ok(()),
-            // The command failed, and the event knows how; though not that of Intel's CPU runtime if the command did not run,
-            // because one that it waited for had failed.
-            code @ sys::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
-                let failure = self.status()?;
-                Err(command_failed(CALL, if failure < 0 { failure } else { code }))
-            }
-            code => Err(error(CALL, code)),
-        }
+        self.outcome(CALL, unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) })
     }
 
     fn acquire(&self) -> Result<(), DriverError> {
@@ -188,7 +215,7 @@ impl Event for ClEvent {
         let _alive = exit::enter(CALL)?;
         // OpenCL promises only for this, and not for a status, that what the command wrote is visible.
         // SAFETY: the event is alive, and so is the driver.
-        check(CALL, unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) })
+        self.outcome(CALL, unsafe { (self.api.clWaitForEvents)(1, &raw const self.raw) })
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -212,6 +239,15 @@ pub(crate) struct WaitList {
     few: [Handle; Self::FEW],
     many: Vec<Handle>,
     count: u32,
+    /// Whether one of them is [`promised`](ClEvent::promised).
+    promised: bool,
+}
+
+impl Default for WaitList {
+    fn default() -> Self {
+        let few = [std::ptr::null_mut(); Self::FEW];
+        Self { few, many: Vec::new(), count: 0, promised: false }
+    }
 }
 
 impl WaitList {
@@ -219,15 +255,14 @@ impl WaitList {
 
     /// The list for a command on a queue that is in order under this number, if it is in order.
     pub(crate) fn new(after: &[&dyn Event], in_order_queue: Option<u64>) -> Self {
-        let mut list = Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), count: 0 };
+        let mut list = Self::default();
         for event in after {
             let Some(event) = event.as_any().downcast_ref::<ClEvent>() else {
                 panic!("the runtime hands over only events of the same context");
             };
-            if in_order_queue.is_some() && event.in_order_queue == in_order_queue {
-                continue;
+            if !event.is_on(in_order_queue) {
+                list.add(event);
             }
-            list.add(event);
         }
         list
     }
@@ -244,6 +279,12 @@ impl WaitList {
             self.many.push(event.raw);
         }
         self.count += 1;
+        self.promised |= event.promised;
+    }
+
+    /// Whether a command that waits for these is [`promised`](ClEvent::promised).
+    pub(crate) fn promised(&self) -> bool {
+        self.promised
     }
 
     pub(crate) fn count(&self) -> u32 {

@@ -6,62 +6,188 @@
 #[allow(dead_code, reason = "each test file uses what it needs")]
 mod device;
 
+use std::time::Duration;
+
 use crosscut_adapter_api::{
-    Context, DriverError, DriverErrorKind, Event, Memory, MemoryKind, Queue, QueueOptions,
-    QueueOrder,
+    Context, DriverError, DriverErrorKind, Event, EventState, Memory, MemoryKind, Promise,
+    Promised, Queue, QueueOptions, QueueOrder,
 };
 
 use device::{bytes, devices};
 
 const SIZE: usize = 64;
+/// Long enough for commands that nothing holds up to end.
+const WHILE: Duration = Duration::from_millis(50);
 
-/// A queue and memory of its own.
-struct Own {
+/// A queue, and memory of its own.
+struct Own<'c> {
+    context: &'c dyn Context,
     queue: Box<dyn Queue>,
-    memory: Box<dyn Memory>,
+    memory: [Box<dyn Memory>; 4],
 }
 
-impl Own {
-    fn new(context: &dyn Context, order: QueueOrder) -> Self {
+impl<'c> Own<'c> {
+    fn new(context: &'c dyn Context, order: QueueOrder) -> Self {
         let options = QueueOptions { order, ..QueueOptions::default() };
+        let memory = || context.allocate(MemoryKind::Device, bytes(SIZE), 8).unwrap();
         Self {
+            context,
             queue: context.create_queue(&options).unwrap(),
-            memory: context.allocate(MemoryKind::Device, bytes(SIZE), 8).unwrap(),
+            memory: std::array::from_fn(|_| memory()),
         }
     }
 
-    fn fill(&self, value: u8, after: &[&dyn Event]) -> Box<dyn Event> {
+    fn fill(&self, memory: usize, value: u8, after: &[&dyn Event]) -> Box<dyn Event> {
         // SAFETY: the memory is as long as this says, and whoever calls waits before it goes.
-        unsafe { self.queue.fill(&*self.memory, 0, &[value], bytes(SIZE), after) }.unwrap()
+        unsafe { self.queue.fill(&*self.memory[memory], 0, &[value], bytes(SIZE), after) }.unwrap()
     }
 
-    fn read(&self) -> Vec<u8> {
+    fn read(&self, memory: usize) -> Vec<u8> {
         let mut found = vec![0; SIZE];
         let target = found.as_mut_ptr();
         // SAFETY: `found` is writable for its length and lives until the wait.
-        let read = unsafe { self.queue.read(&*self.memory, 0, target, bytes(SIZE), &[]) };
+        let read = unsafe { self.queue.read(&*self.memory[memory], 0, target, bytes(SIZE), &[]) };
         read.unwrap().wait().unwrap();
         found
     }
 
+    fn promise(&self) -> Promised {
+        self.context.promise().unwrap()
+    }
+
     /// A fill behind a promise that fails, and commands behind the fill.
-    fn fail(&self, context: &dyn Context, barrier: bool, fill: bool) {
-        let (promised, promise) = context.promise().unwrap();
-        let first = self.fill(2, &[&*promised]);
+    fn fail(&self, barrier: bool, fill: bool) {
+        let (promised, promise) = self.promise();
+        let first = self.fill(0, 2, &[&*promised]);
         let barrier = barrier.then(|| self.queue.barrier(&[]).unwrap());
-        let second = fill.then(|| self.fill(2, &[&*first]));
-        promise.keep(Err(DriverError {
-            kind: DriverErrorKind::DeviceLost,
-            call: "test",
-            code: -77,
-            log: None,
-        }));
+        let second = fill.then(|| self.fill(0, 2, &[&*first]));
+        promise.keep(Err(failure()));
         let failure = first.wait().unwrap_err();
         assert_eq!(failure.kind, DriverErrorKind::DeviceLost);
         assert!(failure.code < 0, "{failure}");
+        assert!(first.acquire().is_err(), "it is told that the command ran");
         // Whether these run is open: that they end is not.
         barrier.into_iter().chain(second).for_each(|event| drop(event.wait()));
     }
+}
+
+fn failure() -> DriverError {
+    DriverError { kind: DriverErrorKind::DeviceLost, call: "test", code: -77, log: None }
+}
+
+/// For every device, with a queue out of order.
+fn out_of_order(run: impl Fn(&Own<'_>)) {
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        run(&Own::new(&*context, QueueOrder::OutOfOrder));
+    }
+}
+
+/// The command ends when the promise is kept, and not before.
+fn assert_held_up(command: &dyn Event, promise: Box<dyn Promise>, by: &dyn Event) {
+    std::thread::sleep(WHILE);
+    assert_ne!(command.state(), Ok(EventState::Complete), "it came too early");
+    promise.keep(Ok(()));
+    command.wait().unwrap();
+    assert_eq!(by.state(), Ok(EventState::Complete));
+}
+
+#[test]
+fn what_waits_for_a_command_that_did_not_run_does_not_run_either() {
+    out_of_order(|own| {
+        own.fill(1, 1, &[]).wait().unwrap();
+        let (promised, promise) = own.promise();
+        let first = own.fill(0, 2, &[&*promised]);
+        let second = own.fill(1, 2, &[&*first]);
+        let third = own.fill(1, 2, &[&*second]);
+        promise.keep(Err(failure()));
+        let late = own.fill(1, 2, &[&*first]);
+        for command in [first, second, third, late] {
+            assert_eq!(command.wait().unwrap_err().kind, DriverErrorKind::DeviceLost);
+        }
+        own.queue.wait().unwrap();
+        assert_eq!(own.read(1), [1; SIZE]);
+    });
+}
+
+#[test]
+fn what_waits_for_a_command_that_did_not_run_is_not_beside_what_that_waited_for() {
+    out_of_order(|own| {
+        let promises: [Promised; 3] = std::array::from_fn(|_| own.promise());
+        let [(lost, lose), (quick, quicken), (slow, hold)] = promises;
+        let quick = own.fill(1, 1, &[&*quick]);
+        let slow = own.fill(0, 1, &[&*slow]);
+        let between = own.fill(0, 2, &[&*lost, &*quick, &*slow]);
+        let last = own.fill(0, 3, &[&*between]);
+        lose.keep(Err(failure()));
+        quicken.keep(Ok(()));
+        assert!(last.wait().is_err() && between.wait().is_err());
+        hold.keep(Ok(()));
+        slow.wait().unwrap();
+        assert_eq!(own.read(0), [1; SIZE]);
+    });
+}
+
+#[test]
+fn a_barrier_is_behind_everything_also_where_some_of_it_failed() {
+    out_of_order(|own| {
+        let [(slow, hold), (lost, lose)] = std::array::from_fn(|_| own.promise());
+        let slow = own.fill(0, 1, &[&*slow]);
+        let lost = own.fill(1, 1, &[&*lost]);
+        let barrier = own.queue.barrier(&[]).unwrap();
+        lose.keep(Err(failure()));
+        assert!(lost.wait().is_err());
+        std::thread::sleep(WHILE);
+        assert_held_up(&*own.fill(2, 1, &[]), hold, &*slow);
+        barrier.wait().unwrap();
+    });
+}
+
+#[test]
+fn a_barrier_is_behind_what_a_command_that_failed_was_behind() {
+    out_of_order(|own| {
+        let promises: [Promised; 3] = std::array::from_fn(|_| own.promise());
+        let [(begun, begin), (slow, hold), (lost, lose)] = promises;
+        let begun = own.fill(0, 1, &[&*begun]);
+        let slow = own.fill(1, 1, &[&*slow]);
+        let lost = own.fill(2, 1, &[&*slow, &*lost]);
+        begin.keep(Ok(()));
+        begun.wait().unwrap();
+        lose.keep(Err(failure()));
+        assert!(lost.wait().is_err());
+        assert_held_up(&*own.queue.barrier(&[]).unwrap(), hold, &*slow);
+    });
+}
+
+#[test]
+fn a_barrier_that_failed_does_not_end_the_one_before_it() {
+    out_of_order(|own| {
+        let [(slow, hold), (lost, lose)] = std::array::from_fn(|_| own.promise());
+        let slow = own.fill(0, 1, &[&*slow]);
+        let first = own.queue.barrier(&[]).unwrap();
+        let second = own.queue.barrier(&[&*lost]).unwrap();
+        lose.keep(Err(failure()));
+        assert!(second.wait().is_err());
+        assert_held_up(&*own.fill(1, 1, &[]), hold, &*slow);
+        first.wait().unwrap();
+    });
+}
+
+/// More than there may be queues of the driver's.
+#[test]
+fn a_command_may_wait_for_any_number_that_may_fail() {
+    out_of_order(|own| {
+        let promises: Vec<Promised> = (0..40).map(|_| own.promise()).collect();
+        let fills: Vec<_> =
+            promises.iter().map(|(promised, _)| own.fill(0, 1, &[&**promised])).collect();
+        let after: Vec<&dyn Event> = fills.iter().map(|fill| &**fill).collect();
+        let last = own.fill(1, 1, &after);
+        for (at, (_, promise)) in promises.into_iter().enumerate() {
+            promise.keep(if at == 17 { Err(failure()) } else { Ok(()) });
+        }
+        assert!(last.wait().is_err());
+        own.queue.barrier(&[]).unwrap().wait().unwrap();
+    });
 }
 
 /// Intel's queues out of order crash here, or never return.
@@ -72,17 +198,17 @@ fn a_queue_works_behind_commands_that_failed() {
         for order in [QueueOrder::InOrder, QueueOrder::OutOfOrder] {
             for case in 0..12 {
                 let own = Own::new(&*context, order);
-                own.fill(1, &[]).wait().unwrap();
-                own.fail(&*context, case % 2 == 1, case / 2 % 2 == 1);
+                own.fill(0, 1, &[]).wait().unwrap();
+                own.fail(case % 2 == 1, case / 2 % 2 == 1);
                 match case / 4 {
                     0 => own.queue.barrier(&[]).unwrap().wait().unwrap(),
                     1 => own.queue.wait().unwrap(),
                     _ => {}
                 }
-                own.fill(3, &[]).wait().unwrap();
+                own.fill(0, 3, &[]).wait().unwrap();
                 own.queue.barrier(&[]).unwrap().wait().unwrap();
                 own.queue.wait().unwrap();
-                assert_eq!(own.read(), [3; SIZE], "{order:?}, {case}");
+                assert_eq!(own.read(0), [3; SIZE], "{order:?}, {case}");
             }
         }
     }

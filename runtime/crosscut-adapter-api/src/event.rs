@@ -12,16 +12,18 @@ pub type Completed = Box<dyn FnOnce(Result<(), DriverError>) + Send>;
 /// The completion of one command.
 pub trait Event: Send + Sync {
     /// How far the command has come. What a complete one wrote need not be visible to the host before
-    /// [`acquire`](Self::acquire) or [`wait`](Self::wait) has returned.
+    /// [`acquire`](Self::acquire) or [`wait`](Self::wait) has returned. Nor need it have run, if it waited for others:
+    /// of one that did not, because one of those failed, some drivers say that it is complete, and only these two and
+    /// [`on_complete`](Self::on_complete) tell.
     ///
     /// # Errors
     /// The driver's word that the command failed, or its refusal to answer.
     fn state(&self) -> Result<EventState, DriverError>;
 
-    /// Whether the command has completed.
+    /// Whether the command has completed, by its [state](Self::state).
     ///
     /// # Errors
-    /// The driver's word that the command failed, or its refusal to answer.
+    /// As there.
     fn is_complete(&self) -> Result<bool, DriverError> {
         Ok(self.state()? == EventState::Complete)
     }
@@ -39,7 +41,7 @@ pub trait Event: Send + Sync {
     /// not for these calls themselves, and they take none of the locks under which it is called.
     ///
     /// # Errors
-    /// The driver's refusal.
+    /// The driver's word that the command failed, or its refusal.
     fn acquire(&self) -> Result<(), DriverError> {
         self.wait()
     }
