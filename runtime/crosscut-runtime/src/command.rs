@@ -223,11 +223,12 @@ impl Command {
     /// Whether it has completed, for queues that [tell](Self::tell) of it or forget it. `waited`: somebody has waited for
     /// it, so that the host can see what it wrote. Otherwise that is so only if there may be something to tell.
     pub(crate) fn is_over(&self, waited: bool) -> Result<bool, Error> {
-        if !waited && self.may_tell() {
-            return self.is_complete();
-        }
         if self.is_settled() {
             return Ok(true);
+        }
+        // Of one that waited for others its state alone does not say that it has run.
+        if self.waits || (!waited && self.may_tell()) {
+            return self.is_complete();
         }
         self.event.is_complete().map_err(|error| self.failure(error))
     }

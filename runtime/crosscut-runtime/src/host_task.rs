@@ -168,7 +168,7 @@ impl Queue {
         let event = self.adapter.barrier(&events).map_err(failed)?;
         drop(step);
         drop(order);
-        let command = Command::new(self.origin, event, Outcome::Settled);
+        let command = Command::behind_others(self.origin, event, Outcome::Settled);
         self.pending.remember_barrier(&command);
         Ok(Event::of(command))
     }

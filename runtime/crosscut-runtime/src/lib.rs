@@ -44,6 +44,8 @@ mod global_buffer;
 mod global_copy;
 mod gone;
 mod groups;
+#[cfg(all(test, not(feature = "shuttle")))]
+mod happening;
 mod home;
 mod host_task;
 mod image_global;

@@ -223,3 +223,30 @@ fn print(mut error: Error) {
     // Without a standard error nobody is left to be told.
     let _ = writeln!(std::io::stderr(), "crosscut: {error}");
 }
+
+#[cfg(all(test, not(feature = "shuttle")))]
+mod tests {
+    use crosscut_adapter_api::promise_dropped;
+
+    use super::*;
+    use crate::command::{Origin, Outcome};
+    use crate::happening::Happening;
+
+    #[test]
+    fn a_command_that_did_not_run_is_told_also_where_its_state_says_that_it_is_complete() {
+        for line in [Some(1), None] {
+            for waited in [true, false] {
+                let (pending, event) = (Pending::default(), Happening::default());
+                let origin = Origin { context: 0, line };
+                let command =
+                    Command::behind_others(origin, Box::new(event.clone()), Outcome::Settled);
+                pending.remember(&command);
+                event.end(Err(promise_dropped()));
+                assert!(pending.tell(waited.then_some(&command)).is_err());
+                assert!(pending.tell(None).is_ok(), "a queue tells once");
+                assert!(command.wait().is_err());
+                assert!(command.is_complete().is_err());
+            }
+        }
+    }
+}

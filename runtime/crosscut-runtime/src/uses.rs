@@ -94,7 +94,8 @@ impl Uses {
     /// What was before the last write, if that is not known to have come after it.
     fn before(&self) -> &[Arc<Command>] {
         let is_open = |write: &Arc<Command>| {
-            !write.has_done_its_work() && !matches!(write.event.is_complete(), Ok(true))
+            write.is_told()
+                || !write.has_done_its_work() && !matches!(write.is_complete(), Ok(true))
         };
         if !self.before.is_empty() && self.write.as_ref().is_some_and(is_open) {
             &self.before
@@ -223,42 +224,11 @@ fn sweep(commands: &mut Vec<Arc<Command>>, lost: &mut bool) -> usize {
 
 #[cfg(all(test, not(feature = "shuttle")))]
 mod tests {
-    use std::any::Any;
-
-    use crosscut_adapter_api::{
-        Completed, DriverError, Event, EventState, EventTimes, Latch, promise_dropped,
-    };
+    use crosscut_adapter_api::promise_dropped;
 
     use super::*;
     use crate::command::Outcome;
-
-    #[derive(Clone, Default)]
-    struct Happening(Arc<Latch>);
-
-    impl Event for Happening {
-        fn state(&self) -> Result<EventState, DriverError> {
-            self.0
-                .get()
-                .map_or(Ok(EventState::Submitted), |ended| ended.map(|()| EventState::Complete))
-        }
-
-        fn wait(&self) -> Result<(), DriverError> {
-            self.0.wait()
-        }
-
-        fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
-            self.0.on_set(call);
-            Ok(())
-        }
-
-        fn times(&self) -> Result<Option<EventTimes>, DriverError> {
-            Ok(None)
-        }
-
-        fn as_any(&self) -> &dyn Any {
-            self
-        }
-    }
+    use crate::happening::Happening;
 
     /// The queue in order of this number.
     fn line(number: u64) -> Origin {
@@ -297,14 +267,14 @@ mod tests {
             // Behind it, and behind something else that fails.
             let (lost, lost_ends, after) = submit(uses, Access::Write, line(2), true);
             assert!(is(&after, &[&slow]));
-            lost_ends.0.set(Err(promise_dropped()));
+            lost_ends.end(Err(promise_dropped()));
             // The next one of its queue need not wait for it, and must not run beside the first.
             let (next, next_ends, after) = submit(uses, Access::Write, line(2), false);
             assert!(is(&after, &[&slow]));
             let (_, last_ends, after) = submit(uses, Access::Write, line(3), false);
             assert!(is(&after, &[&next]), "it fails with that, or comes after all");
             for ends in [&slow_ends, &next_ends, &last_ends] {
-                ends.0.set(Ok(()));
+                ends.end(Ok(()));
             }
             assert!(lost.wait().is_err());
         }
@@ -315,7 +285,7 @@ mod tests {
         let uses = &mut Uses::default();
         let (slow, _, _) = submit(uses, Access::Read, line(1), false);
         let (lost, lost_ends, _) = submit(uses, Access::Read, line(1), true);
-        lost_ends.0.set(Err(promise_dropped()));
+        lost_ends.end(Err(promise_dropped()));
         let (_, _, after) = submit(uses, Access::Write, line(2), false);
         assert!(is(&after, &[&slow, &lost]));
     }
@@ -325,14 +295,14 @@ mod tests {
         let uses = &mut Uses::default();
         let out_of_order = Origin { context: 0, line: None };
         let (lost, lost_ends, _) = submit(uses, Access::Write, out_of_order, false);
-        lost_ends.0.set(Err(promise_dropped()));
+        lost_ends.end(Err(promise_dropped()));
         let (next, next_ends, after) = submit(uses, Access::Write, out_of_order, false);
         assert!(is(&after, &[&lost]));
-        next_ends.0.set(Err(promise_dropped()));
+        next_ends.end(Err(promise_dropped()));
         assert!(lost.wait().is_err() && next.wait().is_err());
         let (_, ends, after) = submit(uses, Access::Write, out_of_order, false);
         assert!(is(&after, &[]));
-        ends.0.set(Ok(()));
+        ends.end(Ok(()));
         assert!(!uses.wait(), "memory that somebody may touch is not freed");
     }
 
@@ -340,10 +310,10 @@ mod tests {
     fn memory_whose_last_users_failure_was_told_is_not_freed() {
         let uses = &mut Uses::default();
         let (lost, lost_ends, _) = submit(uses, Access::Write, line(1), false);
-        lost_ends.0.set(Err(promise_dropped()));
+        lost_ends.end(Err(promise_dropped()));
         assert!(lost.wait().is_err());
         let (_, ends, _) = submit(uses, Access::Write, line(2), false);
-        ends.0.set(Ok(()));
+        ends.end(Ok(()));
         assert!(!uses.wait());
         drop(uses.written_over(true));
         assert!(!uses.wait());
@@ -354,14 +324,14 @@ mod tests {
         let uses = &mut Uses::default();
         let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
         let (copy, copy_ends, _) = submit(uses, Access::Write, line(2), true);
-        copy_ends.0.set(Err(promise_dropped()));
+        copy_ends.end(Err(promise_dropped()));
         // As whoever waits for a copy does that has failed and ended.
         copy.settle();
         copy.note_told();
         let (_, ends, after) = submit(uses, Access::Write, line(2), false);
         assert!(is(&after, &[&slow]));
-        ends.0.set(Ok(()));
-        slow_ends.0.set(Ok(()));
+        ends.end(Ok(()));
+        slow_ends.end(Ok(()));
         assert!(uses.wait(), "all have ended");
     }
 
@@ -379,7 +349,7 @@ mod tests {
         let uses = &mut Uses::default();
         for turn in 0..10_000 {
             let (_, ends, _) = submit(uses, Access::Write, line(turn % 2), false);
-            ends.0.set(Ok(()));
+            ends.end(Ok(()));
         }
         assert!(uses.before.len() <= FIRST_SWEEP + 1, "{}", uses.before.len());
     }
