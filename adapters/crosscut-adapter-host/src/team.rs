@@ -110,6 +110,11 @@ impl Team {
 
     /// Works as long as there is something to do, if this thread comes in time. `helper`: which one it is, from 0.
     pub(crate) fn help(&self, helper: usize) {
+        // A thread that unwinds comes here where a value that is dropped waits for the pool. Kernels that ask whether
+        // they panic would be told that they do, and groups of items would not wait for one another.
+        if std::thread::panicking() {
+            return;
+        }
         let join = |helpers| (helpers & CLOSED == 0).then_some(helpers + 1);
         // Acquire: the launch was made by another thread.
         if self.helpers.fetch_update(Ordering::Acquire, Ordering::Relaxed, join).is_err() {
@@ -171,4 +176,54 @@ impl Team {
 /// So many items, or some more if they are many: see [`GRAIN`].
 fn grains(items: u64) -> u64 {
     if items > GRAIN { items.next_multiple_of(GRAIN) } else { items }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use crosscut_adapter_api::Extent;
+
+    use super::*;
+
+    /// # Safety
+    /// The captures are one `AtomicU64`.
+    unsafe fn count(launch: &NativeLaunch<'_>, range: Range<u64>) -> Result<(), NativePanic> {
+        // SAFETY: the caller's promise.
+        let counter = unsafe { &*launch.captures.cast::<AtomicU64>() };
+        counter.fetch_add(range.end - range.start, Ordering::Relaxed);
+        Ok(())
+    }
+
+    struct HelpsWhenDropped<'t>(&'t Team);
+
+    impl Drop for HelpsWhenDropped<'_> {
+        fn drop(&mut self) {
+            self.0.help(0);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_unwinds_runs_no_items() {
+        const ITEMS: usize = 1 << 16;
+        let counter = AtomicU64::new(0);
+        let launch = NativeLaunch {
+            captures: (&raw const counter).cast(),
+            slots: &[],
+            extent: Extent { dimensions: 1, size: [ITEMS, 1, 1], group: None },
+            local_memory: 0,
+        };
+        // SAFETY: `count` takes these captures, which stay until the end of the test, and the team is led.
+        let team = unsafe { Team::new(count, &launch, 0..ITEMS as u64, 1) };
+        let unwound = catch_unwind(AssertUnwindSafe(|| {
+            let _helps = HelpsWhenDropped(&team);
+            std::panic::resume_unwind(Box::new(()));
+        }));
+        assert!(unwound.is_err());
+        assert_eq!(counter.load(Ordering::Relaxed), 0);
+        drop(HelpsWhenDropped(&team));
+        assert_eq!(counter.load(Ordering::Relaxed), ITEMS as u64);
+        assert_eq!(team.lead(), Ok(()));
+        assert_eq!(counter.load(Ordering::Relaxed), ITEMS as u64);
+    }
 }
