@@ -127,6 +127,7 @@ pub const fn check(text: &str) {
                     !matches!(text[at], b'$' | b'*'),
                     "widths and precisions of what a kernel prints are numbers in the text"
                 );
+                assert!(text[at] != b'p', "a kernel prints values, and no addresses");
                 at += 1;
             }
         } else if matches!(text[at], b'{' | b'}') {
@@ -239,11 +240,14 @@ mod tests {
 
     #[test]
     fn a_fill_is_any_character_and_a_width_only_a_number() {
-        for text in ["{:*^9}", "{:$^9}", "{:}<9} {{", "{:ß>9}", "{:€>9.3}", "{:>9}", "{:}", "{}"]
+        for text in
+            ["{:*^9}", "{:$^9}", "{:}<9} {{", "{:ß>9}", "{:€>9.3}", "{:>9}", "{:}", "{}", "{:p>9}p"]
         {
             check(text);
         }
-        for text in ["{:$^1$}", "{:.*}", "{:*^.*}", "{:ß>w$}", "{:1$}", "{0:*^9}"] {
+        for text in
+            ["{:$^1$}", "{:.*}", "{:*^.*}", "{:ß>w$}", "{:1$}", "{0:*^9}", "{:p}", "{:p^9p}"]
+        {
             assert!(std::panic::catch_unwind(|| check(text)).is_err(), "{text}");
         }
     }

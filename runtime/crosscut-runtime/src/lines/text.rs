@@ -134,7 +134,8 @@ impl<'t> Options<'t> {
             rest = after;
             options.precision = number(&mut rest);
         }
-        options.kind = rest;
+        // Rust takes spaces behind it.
+        options.kind = rest.trim_end();
         options
     }
 
@@ -177,8 +178,7 @@ impl<'t> Options<'t> {
             "X" | "X?" => ("0x", format!("{bits:X}")),
             "o" => ("0o", format!("{bits:o}")),
             "b" => ("0b", format!("{bits:b}")),
-            "e" => return self.number(negative, "", &format!("{magnitude:e}")),
-            "E" => return self.number(negative, "", &format!("{magnitude:E}")),
+            "e" | "E" => return self.number(negative, "", &self.digits(magnitude)),
             _ => return self.number(negative, "", &magnitude.to_string()),
         };
         self.number(false, if self.prefix { prefix } else { "" }, &digits)
@@ -287,6 +287,10 @@ mod tests {
             "{:#b}", unsigned, 5u64;
             "{:o}", unsigned, 8u64;
             "{:e}", unsigned, 1500u64;
+            "{:.2e}|{{", unsigned, 123456u64, 1500u64;
+            "{:.1E}", signed, -1999, 25;
+            "{:x }", unsigned, 255u64;
+            "{:? }", single, 1.0f32;
             "{}", signed, i32::MIN, -1, 0, i32::MAX;
             "{:+05}", signed, -7, 7;
             "{:x}", signed, -1, 255;
