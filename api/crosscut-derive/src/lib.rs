@@ -15,7 +15,7 @@ use syn::{Data, DeriveInput, Error, Result, parse_macro_input};
 /// Lets a struct live in device memory.
 ///
 /// The struct is `Clone + Copy` and `#[repr(C)]` or `#[repr(transparent)]`, its fields are plain
-/// device data themselves, and no bytes lie between or behind them.
+/// device data themselves, and no bytes lie between or behind them. It is not generic: only of one layout is that known.
 ///
 /// ```
 /// use crosscut::prelude::*;
@@ -74,10 +74,17 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             "`DeviceCopy` is for structs: not every pattern of bits is a value of an enum or union",
         ));
     };
+    if let Some(lifetime) = input.generics.lifetimes().next() {
+        return Err(Error::new(
+            lifetime.span(),
+            "`DeviceCopy` is for values without references: keep the values themselves, or a position in a buffer",
+        ));
+    }
     if !input.generics.params.is_empty() {
         return Err(Error::new(
             input.generics.span(),
-            "`DeviceCopy` cannot be derived for a generic struct: its padding is not known here",
+            "`DeviceCopy` cannot be derived for a generic struct, as its padding is not known here: write one struct for each \
+             type, or use an array, `[T; 3]`; kernels may be generic over them",
         ));
     }
     if !has_fixed_layout(input)? {

@@ -31,4 +31,10 @@ struct Generic<T> {
     a: T,
 }
 
+#[derive(Clone, Copy, DeviceCopy)]
+#[repr(C)]
+struct Borrowed<'a> {
+    a: &'a u32,
+}
+
 fn main() {}
