@@ -169,9 +169,17 @@ impl Queue {
             for other in &bindings[..index] {
                 let written = binding.access == Access::Write || other.access == Access::Write;
                 if written && same(binding.source, other.source) {
+                    let help = match binding.source {
+                        Source::Global(_) => {
+                            "pass it once, by `exclusive()` where the kernel writes it"
+                        }
+                        _ => {
+                            "pass it once; where rows of two parts lie between one another, pass the whole buffer"
+                        }
+                    };
                     return Err(Error::invalid(
                         "two arguments reach over the same memory, which is written",
-                        "pass it once; where rows of two parts lie between one another, pass the whole buffer",
+                        help,
                     ));
                 }
             }

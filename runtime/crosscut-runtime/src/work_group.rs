@@ -177,6 +177,10 @@ impl Group<'_> {
     /// Ends this item: its group has failed.
     fn abandon(&self) -> ! {
         self.settle();
+        if cfg!(panic = "abort") {
+            // This is the end of the process, and unlike a panic of the user's nothing has said why.
+            self.failure.borrow().iter().for_each(say);
+        }
         resume_unwind(Box::new(Abandoned))
     }
 
@@ -341,6 +345,16 @@ const RULE: &str = "every item of a group must come to the same barriers";
 const SUB_GROUP_RULE: &str = "every item of a sub-group must make the same calls of it";
 const LEFT: &str = "an item panicked in the middle of what its work-group computes together, and the kernel caught it: \
                     the group cannot go on without the item's value";
+
+/// Tells of a failure on the standard error.
+fn say(NativePanic { item, message, file, line, column }: &NativePanic) {
+    use std::io::Write as _;
+    // Without a standard error nobody is left to be told.
+    let _ = writeln!(
+        std::io::stderr(),
+        "crosscut: a kernel ended at {file}:{line}:{column} in item {item}: {message}"
+    );
+}
 
 fn lonely(group: &str, rule: &str) -> String {
     format!(

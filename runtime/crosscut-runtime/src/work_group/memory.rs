@@ -24,7 +24,8 @@ impl LocalMemory {
     /// At least so many bytes.
     #[must_use]
     pub fn take(bytes: usize) -> Self {
-        let mut lines = KEPT.take();
+        // At the end of a thread there may be nothing left.
+        let mut lines = KEPT.try_with(RefCell::take).unwrap_or_default();
         let count = bytes.div_ceil(size_of::<Line>());
         if lines.len() < count {
             lines.resize(count, Line { _bytes: [0; 128] });
