@@ -346,13 +346,13 @@ const SUB_GROUP_RULE: &str = "every item of a sub-group must make the same calls
 const LEFT: &str = "an item panicked in the middle of what its work-group computes together, and the kernel caught it: \
                     the group cannot go on without the item's value";
 
-/// Tells of a failure on the standard error.
-fn say(NativePanic { item, message, file, line, column }: &NativePanic) {
+/// Tells of a failure on the standard error. Of which item is known only where something unwinds.
+fn say(NativePanic { message, file, line, column, .. }: &NativePanic) {
     use std::io::Write as _;
     // Without a standard error nobody is left to be told.
     let _ = writeln!(
         std::io::stderr(),
-        "crosscut: a kernel ended at {file}:{line}:{column} in item {item}: {message}"
+        "crosscut: a kernel ended at {file}:{line}:{column}: {message}"
     );
 }
 

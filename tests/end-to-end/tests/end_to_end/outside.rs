@@ -48,11 +48,10 @@ fn a_program_runs_with_merged_crates_no_symbols_and_no_unwinding() {
 #[test]
 fn a_group_that_goes_astray_says_so_also_where_nothing_unwinds() {
     let Some(lab) = lab() else { return };
-    let run = ["run", "--quiet", "--profile", "merged", "-p", "app", "--", "astray"];
-    let done = lab.crosscut(Outside, &run).device("host").run();
+    let run = ["run", "--quiet", "--profile", "merged", "--example", "astray"];
+    let done = lab.cargo(Outside, &run).device("host").run();
     assert_ne!(done.code, Some(0));
-    let said =
-        "crosscut: a kernel ended at app/src/main.rs:32:22 in item 1: an item waits at a barrier";
+    let said = "crosscut: a kernel ended at app/examples/astray.rs:9:18: an item waits at a barrier that the first item";
     assert!(done.stderr.contains(said), "{}", done.stderr);
 }
 
