@@ -5,7 +5,7 @@
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{Completed, DriverError, Promise, Promised, turns};
 
@@ -61,6 +61,11 @@ struct ClPromise {
 unsafe impl Send for ClPromise {}
 
 pub(crate) fn promise(context: &Arc<ContextHandle>) -> Result<Promised, DriverError> {
+    let (event, promise) = own_promise(context)?;
+    Ok((Box::new(event), Box::new(promise)))
+}
+
+fn own_promise(context: &Arc<ContextHandle>) -> Result<(ClEvent, ClPromise), DriverError> {
     const CALL: &str = "clCreateUserEvent";
     let _alive = exit::enter(CALL)?;
     let mut status = 0;
@@ -71,7 +76,43 @@ pub(crate) fn promise(context: &Arc<ContextHandle>) -> Result<Promised, DriverEr
     // SAFETY: the event is alive.
     check("clRetainEvent", unsafe { (context.api.clRetainEvent)(raw) })?;
     let promise = ClPromise { context: Arc::clone(context), event: raw, kept: false };
-    Ok((Box::new(event), Box::new(promise)))
+    Ok((event, promise))
+}
+
+/// An event that ends when all of these have, and fails if one of them did.
+pub(crate) fn all(context: &Arc<ContextHandle>, events: &[Handle]) -> Result<ClEvent, DriverError> {
+    let (event, promise) = own_promise(context)?;
+    let all =
+        Arc::new(Mutex::new(All { left: events.len(), failure: None, promise: Some(promise) }));
+    for one in events {
+        let all = Arc::clone(&all);
+        // Where this is refused the promise goes with what has been registered, and nobody waits for it.
+        register(context.api, *one, Box::new(move |outcome| All::one_ended(&all, outcome)))?;
+    }
+    Ok(event)
+}
+
+/// See [`all`].
+struct All {
+    left: usize,
+    failure: Option<DriverError>,
+    promise: Option<ClPromise>,
+}
+
+impl All {
+    fn one_ended(all: &Mutex<Self>, outcome: Result<(), DriverError>) {
+        let mut here = all.lock().unwrap_or_else(PoisonError::into_inner);
+        here.left -= 1;
+        here.failure = here.failure.take().or(outcome.err());
+        if here.left > 0 {
+            return;
+        }
+        let outcome = here.failure.take().map_or(Ok(()), Err);
+        let promise = here.promise.take();
+        // Out of the lock: the driver runs there what waited.
+        drop(here);
+        promise.into_iter().for_each(|mut promise| promise.set(outcome.clone()));
+    }
 }
 
 impl ClPromise {

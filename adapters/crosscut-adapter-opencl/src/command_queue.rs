@@ -7,9 +7,12 @@ use crosscut_adapter_api::{DriverError, QueueOptions, QueueOrder};
 
 use crate::context::ContextHandle;
 use crate::error::check;
-use crate::event::{ClEvent, WaitList};
+use crate::event::ClEvent;
 use crate::exit;
 use crate::sys::{self, Handle};
+use crate::waits::WaitList;
+
+const BARRIER: &str = "clEnqueueBarrierWithWaitList";
 
 /// A `cl_command_queue`.
 pub(crate) struct CommandQueue {
@@ -63,24 +66,21 @@ impl CommandQueue {
         WaitList::new(after, self.in_order)
     }
 
-    /// Whether a command on this queue fails where one of `after` does. Intel's CPU runtime has it run where that is a
-    /// command before it on its own queue, in order, which did not run.
-    pub(crate) fn passes_on_failures_of(&self, after: &[&dyn crosscut_adapter_api::Event]) -> bool {
-        !ClEvent::own(after).any(|event| event.promised && event.is_on(self.in_order))
-    }
-
     /// Submits a command by `run`, which hands the driver this queue, the events to wait for and a place for the
     /// command's own, and returns what the driver says. To be called while the driver is known to be there.
     pub(crate) fn submit(
         &self,
         call: &'static str,
-        waits: &WaitList,
+        mut waits: WaitList,
         run: impl FnOnce(Handle, &WaitList, *mut Handle) -> i32,
     ) -> Result<ClEvent, DriverError> {
-        let mut event = std::ptr::null_mut();
-        check(call, run(self.raw, waits, &raw mut event))?;
-        let mut event = ClEvent::new(&self.context, event, self.in_order, self.profiling);
-        event.promised = waits.promised();
+        let promises = waits.complete(&self.context)?;
+        let mut event = self.enqueue(call, &waits, run)?;
+        if let Some(promises) = promises {
+            // Where the driver refuses, or runs commands of this queue beside one another, there is no such.
+            let settled = self.in_order.and_then(|_| self.enqueue_barrier(&promises.settled).ok());
+            event = event.promised(settled);
+        }
         // A refusal here must not become an error, because the command is submitted and will run:
         // waiting for it flushes again, and tells.
         // SAFETY: the queue is alive.
@@ -89,18 +89,37 @@ impl CommandQueue {
     }
 
     /// A command that does nothing but wait, for these events or, without any, for everything on this queue.
-    pub(crate) fn barrier(&self, waits: &WaitList) -> Result<ClEvent, DriverError> {
-        self.submit("clEnqueueBarrierWithWaitList", waits, |queue, waits, event| {
+    pub(crate) fn barrier(&self, waits: WaitList) -> Result<ClEvent, DriverError> {
+        self.submit(BARRIER, waits, |queue, waits, event| {
             // SAFETY: queue and events are alive and of one context.
-            unsafe {
-                (self.context.api.clEnqueueBarrierWithWaitList)(
-                    queue,
-                    waits.count(),
-                    waits.as_ptr(),
-                    event,
-                )
-            }
+            unsafe { self.run_barrier(queue, waits, event) }
         })
+    }
+
+    fn enqueue_barrier(&self, waits: &WaitList) -> Result<ClEvent, DriverError> {
+        self.enqueue(BARRIER, waits, |queue, waits, event| {
+            // SAFETY: queue and events are alive and of one context.
+            unsafe { self.run_barrier(queue, waits, event) }
+        })
+    }
+
+    /// # Safety
+    /// Queue and events are alive and of one context, and there is room for an event.
+    unsafe fn run_barrier(&self, queue: Handle, waits: &WaitList, event: *mut Handle) -> i32 {
+        let run = self.context.api.clEnqueueBarrierWithWaitList;
+        // SAFETY: the caller's promise.
+        unsafe { run(queue, waits.count(), waits.as_ptr(), event) }
+    }
+
+    fn enqueue(
+        &self,
+        call: &'static str,
+        waits: &WaitList,
+        run: impl FnOnce(Handle, &WaitList, *mut Handle) -> i32,
+    ) -> Result<ClEvent, DriverError> {
+        let mut event = std::ptr::null_mut();
+        check(call, run(self.raw, waits, &raw mut event))?;
+        Ok(ClEvent::new(&self.context, event, self.in_order, self.profiling))
     }
 
     /// Blocks until every command so far has completed.

@@ -1,6 +1,7 @@
 //! Completion of commands.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use crosscut_adapter_api::{Completed, DriverError, Event, EventState, EventTimes};
 
@@ -25,9 +26,11 @@ pub(crate) struct ClEvent {
     raw: Handle,
     /// Which queue the command is on, if that is in order: no command of it need wait for another.
     in_order_queue: Option<u64>,
-    /// Whether it is a promise, or waits for one by whatever others: if that fails the command ends, does not run, and
-    /// may do so while others before it on its queue still run.
-    pub(crate) promised: bool,
+    /// Whether it is a promise, or waits for one by whatever others: if that fails the command ends and does not run.
+    promised: bool,
+    /// Ends with the command, with everything before it on its queue and with what it waits for: where its promise fails
+    /// the command may end before those. This one does not fail.
+    settled: Option<Arc<ClEvent>>,
     profiling: bool,
     /// Whether it is asked for its status for a moment before it is waited for.
     short: bool,
@@ -49,15 +52,34 @@ impl ClEvent {
         in_order_queue: Option<u64>,
         profiling: bool,
     ) -> Self {
-        let api = context.api;
-        Self { api, raw, in_order_queue, promised: false, profiling, short: false, barriers: 0 }
+        Self {
+            api: context.api,
+            raw,
+            in_order_queue,
+            promised: false,
+            settled: None,
+            profiling,
+            short: false,
+            barriers: 0,
+        }
     }
 
     /// The event of a promise. This takes over the reference to it.
     pub(crate) fn of_promise(context: &ContextHandle, raw: Handle) -> Self {
-        let mut event = Self::new(context, raw, None, false);
-        event.promised = true;
-        event
+        Self::new(context, raw, None, false).promised(None)
+    }
+
+    /// That of a command which waits for a promise by whatever others; and what ends with it and all before it, if its
+    /// queue has that.
+    pub(crate) fn promised(mut self, settled: Option<ClEvent>) -> Self {
+        self.promised = true;
+        self.settled = settled.map(Arc::new);
+        self
+    }
+
+    /// Ends with the command and, if that is on a queue in order, with everything before it there.
+    pub(crate) fn settled(&self) -> &Self {
+        self.settled.as_deref().unwrap_or(self)
     }
 
     /// The event of a launch of so many items on a CPU. Where they are many the driver shares them out among its
@@ -71,7 +93,8 @@ impl ClEvent {
     pub(crate) fn another(&self) -> Option<Self> {
         // SAFETY: the event is alive, and whoever has just made it knows that the driver is there.
         if unsafe { (self.api.clRetainEvent)(self.raw) } == sys::CL_SUCCESS {
-            return Some(Self { ..*self });
+            let settled = self.settled.clone();
+            return Some(Self { settled, ..*self });
         }
         // How it ended is for others to ask.
         let _ = self.wait();
@@ -85,6 +108,16 @@ impl ClEvent {
 
     pub(crate) fn is_one_of(&self, events: &[&dyn Event]) -> bool {
         Self::own(events).any(|event| event.raw == self.raw)
+    }
+
+    /// The event as the driver has it.
+    pub(crate) fn raw(&self) -> Handle {
+        self.raw
+    }
+
+    /// Whether it is a promise, or waits for one: then it may fail.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.promised
     }
 
     /// Whether the command is on the queue in order of this number.
@@ -228,75 +261,6 @@ impl Drop for ClEvent {
         if let Some(_alive) = exit::driver() {
             // SAFETY: this is the one reference that the enqueueing call gave, or `another`.
             unsafe { (self.api.clReleaseEvent)(self.raw) };
-        }
-    }
-}
-
-/// The events a command waits for, in the form the driver takes.
-///
-/// Most commands wait for few or none: those need no allocation.
-pub(crate) struct WaitList {
-    few: [Handle; Self::FEW],
-    many: Vec<Handle>,
-    count: u32,
-    /// Whether one of them is [`promised`](ClEvent::promised).
-    promised: bool,
-}
-
-impl Default for WaitList {
-    fn default() -> Self {
-        let few = [std::ptr::null_mut(); Self::FEW];
-        Self { few, many: Vec::new(), count: 0, promised: false }
-    }
-}
-
-impl WaitList {
-    const FEW: usize = 8;
-
-    /// The list for a command on a queue that is in order under this number, if it is in order.
-    pub(crate) fn new(after: &[&dyn Event], in_order_queue: Option<u64>) -> Self {
-        let mut list = Self::default();
-        for event in after {
-            let Some(event) = event.as_any().downcast_ref::<ClEvent>() else {
-                panic!("the runtime hands over only events of the same context");
-            };
-            if !event.is_on(in_order_queue) {
-                list.add(event);
-            }
-        }
-        list
-    }
-
-    /// One more, which stays for as long as the list does.
-    pub(crate) fn add(&mut self, event: &ClEvent) {
-        let at = self.count as usize;
-        if at < Self::FEW {
-            self.few[at] = event.raw;
-        } else {
-            if at == Self::FEW {
-                self.many.extend_from_slice(&self.few);
-            }
-            self.many.push(event.raw);
-        }
-        self.count += 1;
-        self.promised |= event.promised;
-    }
-
-    /// Whether a command that waits for these is [`promised`](ClEvent::promised).
-    pub(crate) fn promised(&self) -> bool {
-        self.promised
-    }
-
-    pub(crate) fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// The list; null where it is empty, as the driver wants it.
-    pub(crate) fn as_ptr(&self) -> *const Handle {
-        match self.count as usize {
-            0 => std::ptr::null(),
-            1..=Self::FEW => self.few.as_ptr(),
-            _ => self.many.as_ptr(),
         }
     }
 }

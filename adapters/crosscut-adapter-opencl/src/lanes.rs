@@ -8,10 +8,8 @@
 //! come behind one that it need not wait for.
 //!
 //! A command whose promise fails ends at once, before others that it came behind, and what comes behind it on its lane
-//! runs all the same. So
-//! - what a lane is known by is a command that cannot fail that way: one more is put behind each that can. It ends when
-//!   the whole lane has, and so does a barrier that waits for it;
-//! - what is to fail with such a command comes on another lane, and waits for it by name.
+//! runs all the same. So it is not its own end that counts but when it is [settled](ClEvent::settled), behind which comes
+//! what is behind it on its lane.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,9 +17,10 @@ use crosscut_adapter_api::{DriverError, Event, QueueOptions, QueueOrder};
 
 use crate::command_queue::CommandQueue;
 use crate::context::ContextHandle;
-use crate::event::{ClEvent, WaitList};
+use crate::event::ClEvent;
 use crate::exit;
 use crate::sys::Handle;
+use crate::waits::WaitList;
 
 /// More than there are cores as a rule, so that commands which wait for a host task do not hold up the others.
 const MOST: usize = 32;
@@ -44,22 +43,15 @@ struct State {
 
 struct Lane {
     queue: Arc<CommandQueue>,
-    /// Ends with the newest command and all before it, unless those are known to have ended.
+    /// The newest command, unless it and all before it are known to have ended.
     last: Option<ClEvent>,
 }
 
 impl Lane {
     /// What ends with all commands so far, if they have not ended. To be called while the driver is known to be there.
     fn busy(&mut self) -> Option<&ClEvent> {
-        self.last.take_if(|last| last.has_ended());
-        self.last.as_ref()
-    }
-
-    /// This is the newest command; with it ends what ends after these, too.
-    fn follow(&mut self, newest: &ClEvent, others: &WaitList) {
-        let follower = if newest.promised { self.queue.barrier(others).ok() } else { None };
-        // Where the driver refuses, the command must do.
-        self.last = follower.or_else(|| newest.another());
+        self.last.take_if(|last| last.settled().has_ended());
+        self.last.as_ref().map(ClEvent::settled)
     }
 }
 
@@ -87,11 +79,11 @@ impl Lanes {
         run: impl FnOnce(Handle, &WaitList, *mut Handle) -> i32,
     ) -> Result<ClEvent, DriverError> {
         let mut state = self.state();
-        let lane = self.choose(&mut state, after)?;
+        let lane = self.choose(&mut state, after);
         let mut waits = state.lanes[lane].queue.waits(after);
         state.wait_for_barrier(&mut waits);
-        let event = state.lanes[lane].queue.submit(call, &waits, run)?;
-        state.lanes[lane].follow(&event, &WaitList::default());
+        let event = state.lanes[lane].queue.submit(call, waits, run)?;
+        state.lanes[lane].last = event.another();
         Ok(event)
     }
 
@@ -99,19 +91,16 @@ impl Lanes {
     /// also where it fails, in which case that runs.
     pub(crate) fn barrier(&self, after: &[&dyn Event]) -> Result<ClEvent, DriverError> {
         let mut state = self.state();
-        let lane = self.choose(&mut state, after)?;
+        let lane = self.choose(&mut state, after);
         let mut waits = state.lanes[lane].queue.waits(after);
         if after.is_empty() {
             // What has ended is not named: where it failed, the barrier would, too.
             state.lanes.iter_mut().filter_map(Lane::busy).for_each(|last| waits.add(last));
         }
         state.wait_for_barrier(&mut waits);
-        let event = state.lanes[lane].queue.barrier(&waits)?;
-        // What is behind this one must still wait for the one before it where this one fails.
-        let mut before = WaitList::default();
-        state.wait_for_barrier(&mut before);
-        state.lanes[lane].follow(&event, &before);
-        state.barrier = state.lanes[lane].last.as_ref().and_then(ClEvent::another);
+        let event = state.lanes[lane].queue.barrier(waits)?;
+        state.lanes[lane].last = event.another();
+        state.barrier = event.settled().another();
         Ok(event)
     }
 
@@ -125,36 +114,24 @@ impl Lanes {
     }
 
     /// The lane for a command behind `after`. To be called while the driver is known to be there.
-    fn choose(&self, state: &mut State, after: &[&dyn Event]) -> Result<usize, DriverError> {
+    fn choose(&self, state: &mut State, after: &[&dyn Event]) -> usize {
         let State { lanes, next, .. } = state;
-        let fits = |lane: &Lane| lane.queue.passes_on_failures_of(after);
         let behind = |lane: &Lane| lane.last.as_ref().is_some_and(|last| last.is_one_of(after));
-        if let Some(behind) = lanes.iter().position(|lane| behind(lane) && fits(lane)) {
-            return Ok(behind);
+        if let Some(behind) = lanes.iter().position(behind) {
+            return behind;
         }
-        if let Some(idle) = lanes.iter_mut().position(|lane| lane.busy().is_none() && fits(lane)) {
-            return Ok(idle);
+        if let Some(idle) = lanes.iter_mut().position(|lane| lane.busy().is_none()) {
+            return idle;
         }
-        let fitting = (1..=lanes.len())
-            .map(|step| (*next + step) % lanes.len())
-            .find(|&lane| fits(&lanes[lane]));
-        let new = match fitting {
-            Some(_) if lanes.len() >= MOST => None,
-            _ => Some(CommandQueue::create(&self.context, &self.options)),
-        };
-        match (new, fitting) {
-            (Some(Ok(queue)), _) => {
-                lanes.push(Lane { queue: Arc::new(queue), last: None });
-                Ok(lanes.len() - 1)
-            }
-            // Where the driver refuses another, those that there are will do.
-            (_, Some(lane)) => {
-                *next = lane;
-                Ok(lane)
-            }
-            (Some(Err(refusal)), None) => Err(refusal),
-            (None, None) => unreachable!("a new one is only done without where another fits"),
+        // Where the driver refuses another, those that there are will do.
+        if lanes.len() < MOST
+            && let Ok(queue) = CommandQueue::create(&self.context, &self.options)
+        {
+            lanes.push(Lane { queue: Arc::new(queue), last: None });
+            return lanes.len() - 1;
         }
+        *next = (*next + 1) % lanes.len();
+        *next
     }
 }
 

@@ -45,6 +45,7 @@ mod reach;
 mod set_up;
 mod sys;
 mod variable;
+mod waits;
 
 use std::sync::Arc;
 

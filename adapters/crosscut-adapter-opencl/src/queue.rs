@@ -12,12 +12,13 @@ use crosscut_adapter_api::{
 use crate::barriers::Barriers;
 use crate::command_queue::CommandQueue;
 use crate::context::ContextHandle;
-use crate::event::{ClEvent, WaitList};
+use crate::event::ClEvent;
 use crate::exit;
 use crate::lanes::Lanes;
 use crate::memory::{ClMemory, Place};
 use crate::program::ClKernel;
 use crate::sys::{self, Handle};
+use crate::waits::WaitList;
 
 /// Commands return before they have run.
 pub(crate) const NON_BLOCKING: u32 = 0;
@@ -79,7 +80,7 @@ impl ClQueue {
     ) -> Result<ClEvent, DriverError> {
         let _alive = exit::enter(call)?;
         match &self.driver {
-            Driver::One(queue) => queue.submit(call, &queue.waits(after), run),
+            Driver::One(queue) => queue.submit(call, queue.waits(after), run),
             Driver::Several(lanes) => lanes.submit(call, after, run),
         }
     }
@@ -89,7 +90,7 @@ impl ClQueue {
         let _alive = exit::enter("clEnqueueBarrierWithWaitList")?;
         match &self.driver {
             // On a queue in order an empty list says the same.
-            Driver::One(queue) => queue.barrier(&queue.waits(after)),
+            Driver::One(queue) => queue.barrier(queue.waits(after)),
             Driver::Several(lanes) => lanes.barrier(after),
         }
     }

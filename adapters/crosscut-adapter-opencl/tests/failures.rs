@@ -92,40 +92,70 @@ fn assert_held_up(command: &dyn Event, promise: Box<dyn Promise>, by: &dyn Event
     assert_eq!(by.state(), Ok(EventState::Complete));
 }
 
+/// What waits for a command that did not run: on its own queue it may run all the same.
 #[test]
-fn what_waits_for_a_command_that_did_not_run_does_not_run_either() {
-    out_of_order(|own| {
-        own.fill(1, 1, &[]).wait().unwrap();
-        let (promised, promise) = own.promise();
-        let first = own.fill(0, 2, &[&*promised]);
-        let second = own.fill(1, 2, &[&*first]);
-        let third = own.fill(1, 2, &[&*second]);
-        promise.keep(Err(failure()));
-        let late = own.fill(1, 2, &[&*first]);
-        for command in [first, second, third, late] {
-            assert_eq!(command.wait().unwrap_err().kind, DriverErrorKind::DeviceLost);
+fn what_waits_for_a_command_on_another_queue_that_did_not_run_does_not_run_either() {
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        for orders in [[QueueOrder::InOrder; 2], [QueueOrder::OutOfOrder; 2]] {
+            let [one, other] = orders.map(|order| Own::new(&*context, order));
+            other.fill(1, 1, &[]).wait().unwrap();
+            let (promised, promise) = one.promise();
+            let first = one.fill(0, 2, &[&*promised]);
+            let second = other.fill(1, 2, &[&*first]);
+            promise.keep(Err(failure()));
+            let late = other.fill(1, 2, &[&*first]);
+            for command in [first, second, late] {
+                assert_eq!(command.wait().unwrap_err().kind, DriverErrorKind::DeviceLost);
+            }
+            other.queue.wait().unwrap();
+            assert_eq!(other.read(1), [1; SIZE]);
         }
-        own.queue.wait().unwrap();
-        assert_eq!(own.read(1), [1; SIZE]);
-    });
+    }
 }
 
+/// What a command waits for, of two promises: the first fails, and nothing behind it comes before the second is kept.
+type Waits = fn(&[Own<'_>; 2], &dyn Event, &dyn Event) -> Vec<Box<dyn Event>>;
+
 #[test]
-fn what_waits_for_a_command_that_did_not_run_is_not_beside_what_that_waited_for() {
-    out_of_order(|own| {
-        let promises: [Promised; 3] = std::array::from_fn(|_| own.promise());
-        let [(lost, lose), (quick, quicken), (slow, hold)] = promises;
-        let quick = own.fill(1, 1, &[&*quick]);
-        let slow = own.fill(0, 1, &[&*slow]);
-        let between = own.fill(0, 2, &[&*lost, &*quick, &*slow]);
-        let last = own.fill(0, 3, &[&*between]);
-        lose.keep(Err(failure()));
-        quicken.keep(Ok(()));
-        assert!(last.wait().is_err() && between.wait().is_err());
-        hold.keep(Ok(()));
-        slow.wait().unwrap();
-        assert_eq!(own.read(0), [1; SIZE]);
-    });
+fn what_is_behind_a_command_that_did_not_run_is_not_beside_what_that_waited_for() {
+    let cases: [Waits; 3] = [
+        // Both themselves.
+        |_, _, _| Vec::new(),
+        // Commands that begin, on queues of the driver's own.
+        |[_, own], _, slow| vec![own.fill(1, 1, &[]), own.fill(0, 1, &[slow])],
+        // One of another queue that does not run either, behind one that does.
+        |[other, _], lost, slow| {
+            other.fill(0, 1, &[slow]);
+            vec![other.fill(1, 1, &[lost])]
+        },
+    ];
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        for (case, waits) in cases.into_iter().enumerate() {
+            let own =
+                [QueueOrder::InOrder, QueueOrder::OutOfOrder].map(|it| Own::new(&*context, it));
+            let [(lost, lose), (slow, hold)] = std::array::from_fn(|_| own[0].promise());
+            let waits = waits(&own, &*lost, &*slow);
+            let mut after: Vec<&dyn Event> = waits.iter().map(|event| &**event).collect();
+            after.push(&*lost);
+            if case == 0 {
+                after.push(&*slow);
+            }
+            let queue = &own[1];
+            let between = queue.fill(0, 2, &after);
+            let behind = queue.fill(0, 3, &[&*between]);
+            lose.keep(Err(failure()));
+            std::thread::sleep(WHILE);
+            let early = behind.state() == Ok(EventState::Complete) && behind.acquire().is_ok();
+            hold.keep(Ok(()));
+            assert!(between.wait().is_err());
+            for own in &own {
+                own.queue.wait().unwrap();
+            }
+            assert!(!early, "{case}: it ran beside the others");
+        }
+    }
 }
 
 #[test]
@@ -173,20 +203,41 @@ fn a_barrier_that_failed_does_not_end_the_one_before_it() {
     });
 }
 
-/// More than there may be queues of the driver's.
+/// However long the row, commands that have nothing to do with it need not wait.
 #[test]
-fn a_command_may_wait_for_any_number_that_may_fail() {
+fn a_row_behind_a_promise_holds_up_no_others() {
     out_of_order(|own| {
-        let promises: Vec<Promised> = (0..40).map(|_| own.promise()).collect();
-        let fills: Vec<_> =
-            promises.iter().map(|(promised, _)| own.fill(0, 1, &[&**promised])).collect();
-        let after: Vec<&dyn Event> = fills.iter().map(|fill| &**fill).collect();
-        let last = own.fill(1, 1, &after);
-        for (at, (_, promise)) in promises.into_iter().enumerate() {
-            promise.keep(if at == 17 { Err(failure()) } else { Ok(()) });
+        let (promised, promise) = own.promise();
+        let mut row = vec![own.fill(0, 1, &[&*promised])];
+        for _ in 0..100 {
+            row.push(own.fill(0, 1, &[&**row.last().unwrap()]));
         }
-        assert!(last.wait().is_err());
-        own.queue.barrier(&[]).unwrap().wait().unwrap();
+        own.fill(1, 1, &[]).wait().unwrap();
+        promise.keep(Ok(()));
+        row.last().unwrap().wait().unwrap();
+    });
+}
+
+/// More than fit on a stack as calls inside of calls.
+#[test]
+fn rows_of_any_length_end_behind_a_promise_that_fails() {
+    const MANY: usize = 20_000;
+    out_of_order(|own| {
+        for barriers in [true, false] {
+            let (promised, promise) = own.promise();
+            let mut last = own.fill(0, 1, &[&*promised]);
+            for _ in 0..MANY {
+                let after = [&*last];
+                last = match barriers {
+                    true => own.queue.barrier(&after).unwrap(),
+                    false => own.fill(0, 1, &after),
+                };
+            }
+            promise.keep(Err(failure()));
+            // Whether it fails or runs is open.
+            let _ = last.wait();
+            own.queue.wait().unwrap();
+        }
     });
 }
 

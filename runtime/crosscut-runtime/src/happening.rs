@@ -5,28 +5,52 @@ use std::sync::Arc;
 
 use crosscut_adapter_api::{Completed, DriverError, Event, EventState, EventTimes, Latch};
 
-/// One such event; its clones are the same one. Of a command that failed its state says that it is complete, as that of
-/// some drivers does where the command did not run.
+/// One such event; its clones are the same one.
 #[derive(Clone, Default)]
-pub(crate) struct Happening(Arc<Latch>);
+pub(crate) struct Happening {
+    end: Arc<Latch>,
+    telling: Telling,
+}
+
+/// How the state of a command that failed tells of that.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Telling {
+    /// It fails.
+    #[default]
+    Failure,
+    /// It says that the command is complete, as some drivers do where it did not run.
+    Completion,
+}
+
+impl Telling {
+    pub(crate) const ALL: [Self; 2] = [Self::Failure, Self::Completion];
+}
 
 impl Happening {
+    pub(crate) fn new(telling: Telling) -> Self {
+        Self { telling, ..Self::default() }
+    }
+
     pub(crate) fn end(&self, outcome: Result<(), DriverError>) {
-        self.0.set(outcome);
+        self.end.set(outcome);
     }
 }
 
 impl Event for Happening {
     fn state(&self) -> Result<EventState, DriverError> {
-        Ok(self.0.get().map_or(EventState::Submitted, |_| EventState::Complete))
+        match (self.end.get(), self.telling) {
+            (None, _) => Ok(EventState::Submitted),
+            (Some(Err(failure)), Telling::Failure) => Err(failure),
+            (Some(_), _) => Ok(EventState::Complete),
+        }
     }
 
     fn wait(&self) -> Result<(), DriverError> {
-        self.0.wait()
+        self.end.wait()
     }
 
     fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
-        self.0.on_set(call);
+        self.end.on_set(call);
         Ok(())
     }
 

@@ -311,11 +311,11 @@ fn no_thread() -> DriverError {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use crosscut_adapter_api::{Completed, EventState, EventTimes, Latch};
     use crosscut_adapter_mock::Mock;
 
     use super::*;
     use crate::command::Origin;
+    use crate::happening::Happening;
     use crate::{ErrorKind, Runtime};
 
     /// Notes that it was dropped.
@@ -327,13 +327,12 @@ mod tests {
         }
     }
 
-    /// An event of a driver that keeps no more of a failure than a number, and its other end.
-    #[derive(Clone, Default)]
-    struct Numbered(Arc<Latch>);
+    /// The other end of an event of a driver that keeps no more of a failure than a number.
+    struct Numbered(Happening);
 
     impl Promise for Numbered {
         fn keep(self: Box<Self>, outcome: Result<(), DriverError>) {
-            self.0.set(outcome.map_err(|error| DriverError {
+            self.0.end(outcome.map_err(|error| DriverError {
                 kind: DriverErrorKind::DeviceLost,
                 call: "wait",
                 code: error.code,
@@ -342,39 +341,15 @@ mod tests {
         }
     }
 
-    impl adapter::Event for Numbered {
-        fn state(&self) -> Result<EventState, DriverError> {
-            let ended = self.0.get().transpose()?;
-            Ok(ended.map_or(EventState::Submitted, |()| EventState::Complete))
-        }
-
-        fn wait(&self) -> Result<(), DriverError> {
-            self.0.wait()
-        }
-
-        fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
-            self.0.on_set(call);
-            Ok(())
-        }
-
-        fn times(&self) -> Result<Option<EventTimes>, DriverError> {
-            Ok(None)
-        }
-
-        fn as_any(&self) -> &dyn Any {
-            self
-        }
-    }
-
     #[test]
     fn why_a_task_did_not_run_is_told_also_where_the_driver_keeps_a_number_of_it() {
         let endings: [fn(Ready); 2] = [Ready::abandon, |ready| ready.give_up(no_thread())];
         for end in endings {
-            let event = Numbered::default();
+            let event = Happening::default();
             let origin = Origin { context: 0, line: None };
             let command = Command::task(origin, Box::new(event.clone()));
             end(Ready {
-                promise: Box::new(event),
+                promise: Box::new(Numbered(event)),
                 task: Box::new(|_| ()),
                 memory: Lent::nothing(),
                 command: Arc::clone(&command),

@@ -230,13 +230,14 @@ mod tests {
 
     use super::*;
     use crate::command::{Origin, Outcome};
-    use crate::happening::Happening;
+    use crate::happening::{Happening, Telling};
 
     #[test]
     fn a_command_that_did_not_run_is_told_also_where_its_state_says_that_it_is_complete() {
         for line in [Some(1), None] {
             for waited in [true, false] {
-                let (pending, event) = (Pending::default(), Happening::default());
+                let event = Happening::new(Telling::Completion);
+                let pending = Pending::default();
                 let origin = Origin { context: 0, line };
                 let command =
                     Command::behind_others(origin, Box::new(event.clone()), Outcome::Settled);

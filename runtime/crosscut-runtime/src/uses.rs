@@ -224,11 +224,25 @@ fn sweep(commands: &mut Vec<Arc<Command>>, lost: &mut bool) -> usize {
 
 #[cfg(all(test, not(feature = "shuttle")))]
 mod tests {
+    use std::cell::Cell;
+
     use crosscut_adapter_api::promise_dropped;
 
     use super::*;
     use crate::command::Outcome;
-    use crate::happening::Happening;
+    use crate::happening::{Happening, Telling};
+
+    thread_local! {
+        /// How commands of this test tell that they failed.
+        static TELLING: Cell<Telling> = const { Cell::new(Telling::Failure) };
+    }
+
+    fn however_told(test: impl Fn()) {
+        for telling in Telling::ALL {
+            TELLING.set(telling);
+            test();
+        }
+    }
 
     /// The queue in order of this number.
     fn line(number: u64) -> Origin {
@@ -244,7 +258,7 @@ mod tests {
     ) -> (Arc<Command>, Happening, Vec<Arc<Command>>) {
         let mut after = Vec::new();
         uses.collect(access, origin, &mut after);
-        let happening = Happening::default();
+        let happening = Happening::new(TELLING.get());
         let event = Box::new(happening.clone());
         let command = match told_to_wait || !after.is_empty() {
             true => Command::behind_others(origin, event, Outcome::Settled),
@@ -261,78 +275,88 @@ mod tests {
 
     #[test]
     fn what_still_runs_is_waited_for_although_a_write_behind_it_has_failed() {
-        for first in [Access::Write, Access::Read] {
-            let uses = &mut Uses::default();
-            let (slow, slow_ends, _) = submit(uses, first, line(1), false);
-            // Behind it, and behind something else that fails.
-            let (lost, lost_ends, after) = submit(uses, Access::Write, line(2), true);
-            assert!(is(&after, &[&slow]));
-            lost_ends.end(Err(promise_dropped()));
-            // The next one of its queue need not wait for it, and must not run beside the first.
-            let (next, next_ends, after) = submit(uses, Access::Write, line(2), false);
-            assert!(is(&after, &[&slow]));
-            let (_, last_ends, after) = submit(uses, Access::Write, line(3), false);
-            assert!(is(&after, &[&next]), "it fails with that, or comes after all");
-            for ends in [&slow_ends, &next_ends, &last_ends] {
-                ends.end(Ok(()));
+        however_told(|| {
+            for first in [Access::Write, Access::Read] {
+                let uses = &mut Uses::default();
+                let (slow, slow_ends, _) = submit(uses, first, line(1), false);
+                // Behind it, and behind something else that fails.
+                let (lost, lost_ends, after) = submit(uses, Access::Write, line(2), true);
+                assert!(is(&after, &[&slow]));
+                lost_ends.end(Err(promise_dropped()));
+                // The next one of its queue need not wait for it, and must not run beside the first.
+                let (next, next_ends, after) = submit(uses, Access::Write, line(2), false);
+                assert!(is(&after, &[&slow]));
+                let (_, last_ends, after) = submit(uses, Access::Write, line(3), false);
+                assert!(is(&after, &[&next]), "it fails with that, or comes after all");
+                for ends in [&slow_ends, &next_ends, &last_ends] {
+                    ends.end(Ok(()));
+                }
+                assert!(lost.wait().is_err());
             }
-            assert!(lost.wait().is_err());
-        }
+        });
     }
 
     #[test]
     fn a_read_that_failed_does_not_stand_for_the_one_before_it_on_its_queue() {
-        let uses = &mut Uses::default();
-        let (slow, _, _) = submit(uses, Access::Read, line(1), false);
-        let (lost, lost_ends, _) = submit(uses, Access::Read, line(1), true);
-        lost_ends.end(Err(promise_dropped()));
-        let (_, _, after) = submit(uses, Access::Write, line(2), false);
-        assert!(is(&after, &[&slow, &lost]));
+        however_told(|| {
+            let uses = &mut Uses::default();
+            let (slow, _, _) = submit(uses, Access::Read, line(1), false);
+            let (lost, lost_ends, _) = submit(uses, Access::Read, line(1), true);
+            lost_ends.end(Err(promise_dropped()));
+            let (_, _, after) = submit(uses, Access::Write, line(2), false);
+            assert!(is(&after, &[&slow, &lost]));
+        });
     }
 
     #[test]
     fn whoever_comes_after_a_failure_fails_until_somebody_was_told_of_it() {
-        let uses = &mut Uses::default();
-        let out_of_order = Origin { context: 0, line: None };
-        let (lost, lost_ends, _) = submit(uses, Access::Write, out_of_order, false);
-        lost_ends.end(Err(promise_dropped()));
-        let (next, next_ends, after) = submit(uses, Access::Write, out_of_order, false);
-        assert!(is(&after, &[&lost]));
-        next_ends.end(Err(promise_dropped()));
-        assert!(lost.wait().is_err() && next.wait().is_err());
-        let (_, ends, after) = submit(uses, Access::Write, out_of_order, false);
-        assert!(is(&after, &[]));
-        ends.end(Ok(()));
-        assert!(!uses.wait(), "memory that somebody may touch is not freed");
+        however_told(|| {
+            let uses = &mut Uses::default();
+            let out_of_order = Origin { context: 0, line: None };
+            let (lost, lost_ends, _) = submit(uses, Access::Write, out_of_order, false);
+            lost_ends.end(Err(promise_dropped()));
+            let (next, next_ends, after) = submit(uses, Access::Write, out_of_order, false);
+            assert!(is(&after, &[&lost]));
+            next_ends.end(Err(promise_dropped()));
+            assert!(lost.wait().is_err() && next.wait().is_err());
+            let (_, ends, after) = submit(uses, Access::Write, out_of_order, false);
+            assert!(is(&after, &[]));
+            ends.end(Ok(()));
+            assert!(!uses.wait(), "memory that somebody may touch is not freed");
+        });
     }
 
     #[test]
     fn memory_whose_last_users_failure_was_told_is_not_freed() {
-        let uses = &mut Uses::default();
-        let (lost, lost_ends, _) = submit(uses, Access::Write, line(1), false);
-        lost_ends.end(Err(promise_dropped()));
-        assert!(lost.wait().is_err());
-        let (_, ends, _) = submit(uses, Access::Write, line(2), false);
-        ends.end(Ok(()));
-        assert!(!uses.wait());
-        drop(uses.written_over(true));
-        assert!(!uses.wait());
+        however_told(|| {
+            let uses = &mut Uses::default();
+            let (lost, lost_ends, _) = submit(uses, Access::Write, line(1), false);
+            lost_ends.end(Err(promise_dropped()));
+            assert!(lost.wait().is_err());
+            let (_, ends, _) = submit(uses, Access::Write, line(2), false);
+            ends.end(Ok(()));
+            assert!(!uses.wait());
+            drop(uses.written_over(true));
+            assert!(!uses.wait());
+        });
     }
 
     #[test]
     fn a_failed_copy_that_has_ended_does_not_make_forget_what_it_was_to_wait_for() {
-        let uses = &mut Uses::default();
-        let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
-        let (copy, copy_ends, _) = submit(uses, Access::Write, line(2), true);
-        copy_ends.end(Err(promise_dropped()));
-        // As whoever waits for a copy does that has failed and ended.
-        copy.settle();
-        copy.note_told();
-        let (_, ends, after) = submit(uses, Access::Write, line(2), false);
-        assert!(is(&after, &[&slow]));
-        ends.end(Ok(()));
-        slow_ends.end(Ok(()));
-        assert!(uses.wait(), "all have ended");
+        however_told(|| {
+            let uses = &mut Uses::default();
+            let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
+            let (copy, copy_ends, _) = submit(uses, Access::Write, line(2), true);
+            copy_ends.end(Err(promise_dropped()));
+            // As whoever waits for a copy does that has failed and ended.
+            copy.settle();
+            copy.note_told();
+            let (_, ends, after) = submit(uses, Access::Write, line(2), false);
+            assert!(is(&after, &[&slow]));
+            ends.end(Ok(()));
+            slow_ends.end(Ok(()));
+            assert!(uses.wait(), "all have ended");
+        });
     }
 
     #[test]

@@ -1,0 +1,124 @@
+//! What a command waits for.
+
+use crosscut_adapter_api::{DriverError, Event};
+
+use crate::callback;
+use crate::context::ContextHandle;
+use crate::event::ClEvent;
+use crate::sys::Handle;
+
+/// The events a command waits for, in the form the driver takes.
+///
+/// Most commands wait for few or none: those need no allocation.
+pub(crate) struct WaitList {
+    /// Those that do not fail because of others, and then what stands for the promised ones.
+    few: [Handle; Self::FEW],
+    many: Vec<Handle>,
+    count: u32,
+    /// Those that are promised: see [`ClEvent::is_promised`].
+    promised: Vec<Handle>,
+    /// What ends with those, and does not fail.
+    settled: Vec<Handle>,
+}
+
+/// What a wait for promises needs for as long as the driver is told of it.
+pub(crate) struct Promises {
+    /// What a command that waits for them must be behind, also if one of them fails and the command ends at once.
+    pub(crate) settled: WaitList,
+    _all: Option<ClEvent>,
+}
+
+impl WaitList {
+    const FEW: usize = 8;
+
+    /// A list of nothing.
+    pub(crate) fn nothing() -> Self {
+        let few = [std::ptr::null_mut(); Self::FEW];
+        Self { few, many: Vec::new(), count: 0, promised: Vec::new(), settled: Vec::new() }
+    }
+
+    /// The list for a command on a queue that is in order under this number, if it is in order.
+    pub(crate) fn new(after: &[&dyn Event], in_order_queue: Option<u64>) -> Self {
+        let mut list = Self::nothing();
+        for event in after {
+            let Some(event) = event.as_any().downcast_ref::<ClEvent>() else {
+                panic!("the runtime hands over only events of the same context");
+            };
+            if !event.is_on(in_order_queue) {
+                list.add(event);
+            }
+        }
+        list
+    }
+
+    /// One more, which stays for as long as the list does.
+    pub(crate) fn add(&mut self, event: &ClEvent) {
+        if !event.is_promised() {
+            self.push(event.raw());
+            return;
+        }
+        self.promised.push(event.raw());
+        let settled = event.settled().raw();
+        if settled != event.raw() {
+            self.settled.push(settled);
+        }
+    }
+
+    fn push(&mut self, event: Handle) {
+        let at = self.count as usize;
+        if at < Self::FEW {
+            self.few[at] = event;
+        } else {
+            if at == Self::FEW {
+                self.many.extend_from_slice(&self.few);
+            }
+            self.many.push(event);
+        }
+        self.count += 1;
+    }
+
+    /// Makes the list what the driver is told. Of the promised ones it is told once: a command that waits for several
+    /// that fail is let go of by Intel's CPU runtime once for each.
+    ///
+    /// # Errors
+    /// The driver's refusal.
+    pub(crate) fn complete(
+        &mut self,
+        context: &std::sync::Arc<ContextHandle>,
+    ) -> Result<Option<Promises>, DriverError> {
+        if self.promised.is_empty() {
+            return Ok(None);
+        }
+        let mut settled = Self::nothing();
+        self.handles().iter().chain(&self.settled).for_each(|&event| settled.push(event));
+        let all = match self.promised[..] {
+            [one] => {
+                self.push(one);
+                None
+            }
+            _ => {
+                let all = callback::all(context, &self.promised)?;
+                self.push(all.raw());
+                Some(all)
+            }
+        };
+        Ok(Some(Promises { settled, _all: all }))
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    fn handles(&self) -> &[Handle] {
+        let count = self.count as usize;
+        if count <= Self::FEW { &self.few[..count] } else { &self.many }
+    }
+
+    /// The list; null where it is empty, as the driver wants it.
+    pub(crate) fn as_ptr(&self) -> *const Handle {
+        match self.handles() {
+            [] => std::ptr::null(),
+            handles => handles.as_ptr(),
+        }
+    }
+}
