@@ -72,7 +72,7 @@ const FIRST_SWEEP: usize = 32;
 impl Uses {
     /// Adds to `after` what a new command from `origin` with this access must wait for.
     pub(crate) fn collect(&self, access: Access, origin: Origin, after: &mut Vec<Arc<Command>>) {
-        // Who waits for the last write fails with it, and runs beside nobody that it was to wait for.
+        // Who waits for the last write fails with it, or comes behind all that it was to wait for.
         let is_waited_for =
             |write: &Arc<Command>| !write.is_told() && !origin.follows(write.origin);
         let alone = self.write.as_ref().is_some_and(is_waited_for);
