@@ -6,7 +6,8 @@
 //! drivers, `partition`, which cuts a device, `reach`, which knows the memory of several, `arguments`, which sets those
 //! that changed, `binaries`, by which programs become bytes, `callback`, by which the driver calls us, `variable`, which
 //! copies variables by name, `looking`, which knows when a wait need not sleep, `barriers`, which keeps rows of them short,
-//! `command_queue`, which is the driver's queue, and `lanes`, which makes one out of order of several in order. The contract's `exit` keeps the driver from being called once the process has begun to end.
+//! `command_queue`, which is the driver's queue, `waits`, what its commands wait for, and `lanes`, which makes a queue out of
+//! order of several in order. The contract's `exit` keeps the driver from being called once the process has begun to end.
 //!
 //! How OpenCL meets the contract of `crosscut-adapter-api`:
 //! - The library is loaded at the first [`Adapter::devices`] and stays loaded. Without it, or
