@@ -79,7 +79,7 @@ impl CommandQueue {
         if let Some(promises) = promises {
             // Where the driver refuses, or runs commands of this queue beside one another, there is no such.
             let settled = self.in_order.and_then(|_| self.enqueue_barrier(&promises.settled).ok());
-            event = event.promised(settled);
+            event = event.promised(promises.row, settled);
         }
         // A refusal here must not become an error, because the command is submitted and will run:
         // waiting for it flushes again, and tells.

@@ -26,8 +26,9 @@ pub(crate) struct ClEvent {
     raw: Handle,
     /// Which queue the command is on, if that is in order: no command of it need wait for another.
     in_order_queue: Option<u64>,
-    /// Whether it is a promise, or waits for one by whatever others: if that fails the command ends and does not run.
-    promised: bool,
+    /// How many end inside of one another if it fails: a promise, what waits for that, what waits for this, and so on. 0
+    /// where it is no promise and waits for none by whatever others: then it does not fail because of them.
+    row: u32,
     /// Ends with the command, with everything before it on its queue and with what it waits for: where its promise fails
     /// the command may end before those. This one does not fail.
     settled: Option<Arc<ClEvent>>,
@@ -56,7 +57,7 @@ impl ClEvent {
             api: context.api,
             raw,
             in_order_queue,
-            promised: false,
+            row: 0,
             settled: None,
             profiling,
             short: false,
@@ -66,13 +67,13 @@ impl ClEvent {
 
     /// The event of a promise. This takes over the reference to it.
     pub(crate) fn of_promise(context: &ContextHandle, raw: Handle) -> Self {
-        Self::new(context, raw, None, false).promised(None)
+        Self::new(context, raw, None, false).promised(1, None)
     }
 
-    /// That of a command which waits for a promise by whatever others; and what ends with it and all before it, if its
-    /// queue has that.
-    pub(crate) fn promised(mut self, settled: Option<ClEvent>) -> Self {
-        self.promised = true;
+    /// That of a command which waits for a promise by whatever others, as the last of a row of so many; and what ends
+    /// with it and all before it, if its queue has that.
+    pub(crate) fn promised(mut self, row: u32, settled: Option<ClEvent>) -> Self {
+        self.row = row;
         self.settled = settled.map(Arc::new);
         self
     }
@@ -115,9 +116,9 @@ impl ClEvent {
         self.raw
     }
 
-    /// Whether it is a promise, or waits for one: then it may fail.
-    pub(crate) fn is_promised(&self) -> bool {
-        self.promised
+    /// How many end inside of one another if it fails; 0 where it is no promise and waits for none.
+    pub(crate) fn row(&self) -> u32 {
+        self.row
     }
 
     /// Whether the command is on the queue in order of this number.

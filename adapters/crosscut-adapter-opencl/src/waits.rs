@@ -15,8 +15,9 @@ pub(crate) struct WaitList {
     few: [Handle; Self::FEW],
     many: Vec<Handle>,
     count: u32,
-    /// Those that are promised: see [`ClEvent::is_promised`].
+    /// Those that are promises or wait for some, and the longest [row](ClEvent::row) of them.
     promised: Vec<Handle>,
+    row: u32,
     /// What ends with those, and does not fail.
     settled: Vec<Handle>,
 }
@@ -25,8 +26,14 @@ pub(crate) struct WaitList {
 pub(crate) struct Promises {
     /// What a command that waits for them must be behind, also if one of them fails and the command ends at once.
     pub(crate) settled: WaitList,
+    /// The [row](ClEvent::row) of the command.
+    pub(crate) row: u32,
     _all: Option<ClEvent>,
 }
+
+/// Intel's CPU runtime ends what waits for a command that failed inside of the call that ends the command: some thousands
+/// overflow the stack. Behind so many comes an event of our own, which is set once that call is over.
+const LONGEST_ROW: u32 = 64;
 
 impl WaitList {
     const FEW: usize = 8;
@@ -34,7 +41,7 @@ impl WaitList {
     /// A list of nothing.
     pub(crate) fn nothing() -> Self {
         let few = [std::ptr::null_mut(); Self::FEW];
-        Self { few, many: Vec::new(), count: 0, promised: Vec::new(), settled: Vec::new() }
+        Self { few, many: Vec::new(), count: 0, promised: Vec::new(), row: 0, settled: Vec::new() }
     }
 
     /// The list for a command on a queue that is in order under this number, if it is in order.
@@ -53,11 +60,12 @@ impl WaitList {
 
     /// One more, which stays for as long as the list does.
     pub(crate) fn add(&mut self, event: &ClEvent) {
-        if !event.is_promised() {
+        if event.row() == 0 {
             self.push(event.raw());
             return;
         }
         self.promised.push(event.raw());
+        self.row = self.row.max(event.row());
         let settled = event.settled().raw();
         if settled != event.raw() {
             self.settled.push(settled);
@@ -91,18 +99,18 @@ impl WaitList {
         }
         let mut settled = Self::nothing();
         self.handles().iter().chain(&self.settled).for_each(|&event| settled.push(event));
-        let all = match self.promised[..] {
-            [one] => {
+        let (row, all) = match self.promised[..] {
+            [one] if self.row < LONGEST_ROW => {
                 self.push(one);
-                None
+                (self.row, None)
             }
             _ => {
                 let all = callback::all(context, &self.promised)?;
                 self.push(all.raw());
-                Some(all)
+                (all.row(), Some(all))
             }
         };
-        Ok(Some(Promises { settled, _all: all }))
+        Ok(Some(Promises { settled, row: row + 1, _all: all }))
     }
 
     pub(crate) fn count(&self) -> u32 {

@@ -241,6 +241,37 @@ fn rows_of_any_length_end_behind_a_promise_that_fails() {
     });
 }
 
+#[test]
+fn rows_of_any_length_between_queues_end_behind_a_promise_that_fails() {
+    const MANY: usize = 20_000;
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        for order in [QueueOrder::InOrder, QueueOrder::OutOfOrder] {
+            // In turns, each behind the last of the other queue.
+            let own = [(); 2].map(|()| Own::new(&*context, order));
+            let (promised, promise) = own[0].promise();
+            let mut last = own[0].fill(0, 1, &[&*promised]);
+            for at in 1..MANY {
+                last = own[at % 2].fill(0, 1, &[&*last]);
+            }
+            promise.keep(Err(failure()));
+            assert!(last.wait().is_err());
+            own.iter().for_each(|own| own.queue.wait().unwrap());
+        }
+    }
+    // Two beside one another, each behind both of those before.
+    out_of_order(|own| {
+        let (promised, promise) = own.promise();
+        let mut last = [0, 1].map(|memory| own.fill(memory, 1, &[&*promised]));
+        for _ in 0..MANY / 2 {
+            last = [0, 1].map(|memory| own.fill(memory, 1, &[&*last[memory], &*last[1 - memory]]));
+        }
+        promise.keep(Err(failure()));
+        last.iter().for_each(|last| drop(last.wait()));
+        own.queue.wait().unwrap();
+    });
+}
+
 /// Intel's queues out of order crash here, or never return.
 #[test]
 fn a_queue_works_behind_commands_that_failed() {
