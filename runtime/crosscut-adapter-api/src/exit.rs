@@ -20,8 +20,8 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::{DriverError, DriverErrorKind};
@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long threads that wait for commands may hold up the end of the process.
 const PATIENCE_WITH_WAITS: Duration = Duration::from_secs(2);
+
+/// When the process began to end. There are several handlers, which share the patience: nothing that it is for begins anew.
+static BEGUN: OnceLock<Instant> = OnceLock::new();
 
 static EXITING: AtomicBool = AtomicBool::new(false);
 
@@ -75,15 +78,17 @@ extern "C" fn begin_exit() {
         // Nobody here will lower the counts.
         return;
     }
+    let begun = *BEGUN.get_or_init(Instant::now);
     // The thread that ends the process may do so from inside of one: a host task that has memory.
-    until(&CALLS, OWN_CALLS.get(), PATIENCE);
-    until(&WAITS, 0, PATIENCE_WITH_WAITS);
+    until(&CALLS, OWN_CALLS.get(), begun, PATIENCE);
+    until(&WAITS, 0, begun, PATIENCE_WITH_WAITS);
 }
 
-fn until(count: &AtomicUsize, most: usize, patience: Duration) {
-    let started = Instant::now();
-    while count.load(Ordering::SeqCst) > most && started.elapsed() < patience {
-        std::thread::yield_now();
+fn until(count: &AtomicUsize, most: usize, begun: Instant, patience: Duration) {
+    while count.load(Ordering::SeqCst) > most && begun.elapsed() < patience {
+        // Most calls end sooner; what a task does may take all of the patience.
+        let soon = begun.elapsed() < Duration::from_millis(1);
+        if soon { std::thread::yield_now() } else { std::thread::sleep(Duration::from_millis(1)) }
     }
 }
 
