@@ -91,6 +91,44 @@ fn a_kernel_may_panic_while_its_thread_ends() {
 }
 
 #[test]
+fn a_thread_that_ends_may_submit_all_that_others_may() {
+    const NAME: &str = "a_thread_that_ends_may_submit_all_that_others_may";
+    const CHILD: &str = "CROSSCUT_TEST_SUBMITS_AT_THE_END";
+    struct Late(Queue);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let mut x = self.0.zeroed::<u32>(4).unwrap();
+            self.0.for_each(&mut x, (), |i, x, ()| *x = i as u32).unwrap();
+            self.0.host_task_with(&mut x, |x| x[0] += 7).unwrap();
+            assert_eq!(self.0.download(&x).unwrap(), [7, 1, 2, 3]);
+        }
+    }
+    thread_local! {
+        static LATE: std::cell::RefCell<Option<Late>> = const { std::cell::RefCell::new(None) };
+    }
+    if std::env::var_os(CHILD).is_some() {
+        let thread = std::thread::spawn(|| {
+            // Dropped after what the task and the launch leave behind in the thread.
+            LATE.set(Some(Late(host())));
+            host().host_task(|| ()).unwrap();
+            host().single_task((), |()| ()).unwrap();
+        });
+        return thread.join().unwrap();
+    }
+    // A panic where a thread local goes ends the process.
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    for traced in [false, true] {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", NAME]).env(CHILD, "1").env_remove("CROSSCUT_TRACE");
+        if traced {
+            child.env("CROSSCUT_TRACE", trace.path());
+        }
+        let child = child.output().unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+    }
+}
+
+#[test]
 fn a_global_by_name_beside_exclusive_panics_where_it_is_named() -> Result<()> {
     static VALUE: DeviceGlobal<u32> = DeviceGlobal::zeroed();
     let event = host().single_task(VALUE.exclusive(), |value| *value = VALUE.get())?;

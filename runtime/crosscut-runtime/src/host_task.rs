@@ -23,7 +23,7 @@ thread_local! {
 
 /// Whether this thread is running a host task of the queue with this number.
 pub(crate) fn inside_task_of(queue: u64) -> bool {
-    // At the end of a thread its locals are gone, and no task runs there.
+    // At the end of a thread its locals are gone: what a task does that runs there is not looked at.
     INSIDE.try_with(|inside| inside.borrow().contains(&queue)).unwrap_or(false)
 }
 
@@ -268,7 +268,8 @@ impl Ready {
 
 /// Runs a task of a queue; returns its panic.
 pub(crate) fn call(queue: u64, task: impl FnOnce()) -> Option<Error> {
-    INSIDE.with_borrow_mut(|inside| inside.push(queue));
+    // As above: the task may be that of a thread local's destructor.
+    let _ = INSIDE.try_with(|inside| inside.borrow_mut().push(queue));
     let panic = catch_unwind(AssertUnwindSafe(task)).err().map(|payload| {
         let text = format!("a host task panicked: {}", message(&*payload));
         // Dropping a payload can itself panic.
@@ -278,7 +279,7 @@ pub(crate) fn call(queue: u64, task: impl FnOnce()) -> Option<Error> {
         Error::new(ErrorKind::Panic, text)
     });
     // Not before the payload has gone: commands wait for the task until its promise is kept.
-    INSIDE.with_borrow_mut(|inside| inside.pop());
+    let _ = INSIDE.try_with(|inside| inside.borrow_mut().pop());
     panic
 }
 

@@ -84,7 +84,8 @@ pub fn traced_to(
 #[must_use]
 pub(crate) fn name(name: impl FnOnce() -> String) -> Option<Named> {
     writer()?;
-    NAME.set(Some(name()));
+    // A thread that is ending has no place for it.
+    NAME.try_with(|place| place.replace(Some(name()))).ok()?;
     Some(Named(()))
 }
 
