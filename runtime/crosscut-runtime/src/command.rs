@@ -132,7 +132,7 @@ impl Command {
     }
 
     /// For the user, who may be inside a host task; the runtime's own waits ask the event.
-    fn complete(&self) -> Result<(), Error> {
+    pub(crate) fn complete(&self) -> Result<(), Error> {
         host_task::may_wait_for(self)?;
         self.event.wait().map_err(|error| {
             self.note_told();

@@ -55,10 +55,11 @@ impl Queue {
         let outcome = ended(&*command.event, &*self.adapter);
         // Whoever called is told, and nobody else has its event. But what may still run has not completed.
         if !outcome.as_ref().is_err_and(|failed| failed.may_run) {
-            command.settle();
             if outcome.is_err() {
+                // First: who finds it settled must not take it for one that waited for others and then did its work.
                 command.note_told();
             }
+            command.settle();
         }
         outcome
     }

@@ -40,12 +40,16 @@ pub(crate) struct Uses {
 pub(crate) struct Writers {
     earlier: Vec<Arc<Command>>,
     last: Option<Arc<Command>>,
+    /// What the last one was to wait for, where it failed: its end says nothing of them.
+    left_behind: Vec<Arc<Command>>,
 }
 
 impl Writers {
     /// For whoever reads what they wrote: blocks until they have completed, and tells of a panic.
     pub(crate) fn tell(&self) -> Result<(), Error> {
-        self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())
+        self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())?;
+        let mut left_behind = self.left_behind.iter().filter(|command| !command.is_told());
+        left_behind.try_for_each(|command| command.complete())
     }
 }
 
@@ -207,7 +211,8 @@ impl Uses {
 
     /// Those who wrote what is there.
     pub(crate) fn writers(&self) -> Writers {
-        Writers { earlier: self.earlier.clone(), last: self.write.clone() }
+        let left_behind = self.before().to_vec();
+        Writers { earlier: self.earlier.clone(), last: self.write.clone(), left_behind }
     }
 }
 
@@ -344,18 +349,45 @@ mod tests {
     #[test]
     fn a_failed_copy_that_has_ended_does_not_make_forget_what_it_was_to_wait_for() {
         however_told(|| {
-            let uses = &mut Uses::default();
-            let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
-            let (copy, copy_ends, _) = submit(uses, Access::Write, line(2), true);
-            copy_ends.end(Err(promise_dropped()));
-            // As whoever waits for a copy does that has failed and ended.
-            copy.settle();
-            copy.note_told();
-            let (_, ends, after) = submit(uses, Access::Write, line(2), false);
-            assert!(is(&after, &[&slow]));
-            ends.end(Ok(()));
-            slow_ends.end(Ok(()));
-            assert!(uses.wait(), "all have ended");
+            for between in [false, true] {
+                let uses = &mut Uses::default();
+                let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
+                let (copy, copy_ends, _) = submit(uses, Access::Write, line(2), true);
+                copy_ends.end(Err(promise_dropped()));
+                // As whoever waits for a copy does that has failed and ended.
+                copy.note_told();
+                if !between {
+                    copy.settle();
+                }
+                let (_, ends, after) = submit(uses, Access::Write, line(2), false);
+                assert!(is(&after, &[&slow]));
+                copy.settle();
+                ends.end(Ok(()));
+                slow_ends.end(Ok(()));
+                assert_eq!(uses.wait(), !between, "all have ended, and one may have been lost");
+            }
+        });
+    }
+
+    #[test]
+    fn who_reads_on_the_host_waits_for_what_a_failed_copy_has_left_behind() {
+        however_told(|| {
+            for slow_fails in [false, true] {
+                let uses = &mut Uses::default();
+                let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
+                let (copy, copy_ends, _) = submit(uses, Access::Write, line(2), true);
+                copy_ends.end(Err(promise_dropped()));
+                copy.note_told();
+                copy.settle();
+                let writers = uses.writers();
+                let reader = std::thread::spawn(move || writers.tell().is_ok());
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                assert!(!reader.is_finished(), "it reads beside the first write");
+                slow_ends.end(if slow_fails { Err(promise_dropped()) } else { Ok(()) });
+                assert_eq!(reader.join().unwrap(), !slow_fails);
+                assert_eq!(slow.is_told(), slow_fails);
+                assert!(uses.writers().tell().is_ok(), "somebody has been told");
+            }
         });
     }
 
