@@ -129,6 +129,49 @@ fn a_thread_that_ends_may_submit_all_that_others_may() {
 }
 
 #[test]
+fn kernels_print_although_somebody_who_waits_for_them_has_standard_output() {
+    const NAME: &str = "kernels_print_although_somebody_who_waits_for_them_has_standard_output";
+    const CHILD: &str = "CROSSCUT_TEST_HAS_STANDARD_OUTPUT";
+    static LAST: DeviceGlobal<u32> = DeviceGlobal::zeroed();
+    const LINES: usize = 100;
+    if std::env::var_os(CHILD).is_some() {
+        // A hang is seen from here.
+        std::thread::spawn(|| {
+            std::thread::sleep(std::time::Duration::from_secs(120));
+            std::process::abort();
+        });
+        let prints = || {
+            let queue = host();
+            let mut x = queue.zeroed::<u64>(100 * LINES).unwrap();
+            // Long enough for several threads.
+            let event = queue.for_each(&mut x, (), |i, x, ()| {
+                *x = (0..500).fold(i as u64, |x, k| x.wrapping_mul(31).wrapping_add(k));
+                if i % 100 == 0 {
+                    device_println!("item {i}");
+                }
+            });
+            event.unwrap().wait().unwrap();
+        };
+        let output = std::io::stdout().lock();
+        prints();
+        // Another thread prints, and this one waits to write what kernels may read.
+        let printing = std::thread::spawn(move || (0..9).for_each(|_| prints()));
+        while !printing.is_finished() {
+            host().write(&LAST, &1).unwrap();
+        }
+        drop(output);
+        return printing.join().unwrap();
+    }
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let child = child.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1").output().unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+    let lines = String::from_utf8(child.stdout).unwrap();
+    let lines: Vec<_> = lines.lines().filter_map(|line| line.strip_prefix("item ")).collect();
+    assert_eq!(lines.len(), 10 * LINES);
+    assert!(lines.iter().all(|line| line.parse::<usize>().is_ok()), "lines are whole: {lines:?}");
+}
+
+#[test]
 fn a_global_by_name_beside_exclusive_panics_where_it_is_named() -> Result<()> {
     static VALUE: DeviceGlobal<u32> = DeviceGlobal::zeroed();
     let event = host().single_task(VALUE.exclusive(), |value| *value = VALUE.get())?;

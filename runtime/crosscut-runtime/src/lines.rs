@@ -10,8 +10,12 @@
 mod outbox;
 mod text;
 
-use std::io::{StdoutLock, Write as _};
+#[cfg(unix)]
+use std::fs::File;
+use std::io::{self, StdoutLock, Write as _};
 use std::num::NonZeroUsize;
+#[cfg(unix)]
+use std::os::fd::AsFd as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{DriverError, MemoryKind};
@@ -113,10 +117,27 @@ impl Drop for Lines {
 }
 
 /// Prints a line for native code: the same text as for a device.
+///
+/// Past the lock of standard output, as the launch that prints holds locks of ours, and whoever has that one may be waiting
+/// for them, or for the launch itself. What the program has printed before is there already, up to its last end of line.
 pub fn print_line(text: &str, values: &[LineValue]) {
+    static WHOLE: Mutex<()> = Mutex::new(());
     let mut line = text::format(text, values);
     line.push('\n');
-    write(&mut std::io::stdout().lock(), &line);
+    let _whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Who has closed standard output wants no lines.
+    let _ = write_at_once(line.as_bytes());
+}
+
+#[cfg(unix)]
+fn write_at_once(line: &[u8]) -> io::Result<()> {
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
+    File::from(output).write_all(line)
+}
+
+#[cfg(not(unix))]
+fn write_at_once(line: &[u8]) -> io::Result<()> {
+    io::stdout().lock().write_all(line)
 }
 
 /// All at once: other threads print, too.
