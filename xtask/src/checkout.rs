@@ -59,6 +59,16 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Err(format!("`{}` failed: {}\n{stdout}{stderr}", show(command), output.status))
 }
 
+/// Starts `command` beside whatever comes next. What it gives ends when the command has: it prints what that printed.
+pub(crate) fn beside(mut command: Command) -> impl FnOnce() -> Result {
+    let running = std::thread::spawn(move || output(&mut command));
+    move || {
+        let printed = running.join().map_err(|_| "the thread that waited for it panicked")??;
+        print!("{printed}");
+        Ok(())
+    }
+}
+
 /// A command as a user would type it.
 pub(crate) fn show(command: &Command) -> String {
     let program = Path::new(command.get_program());
@@ -79,6 +89,20 @@ mod tests {
     fn the_environment_file_is_read_line_by_line() {
         let found: Vec<_> = environment("A=1\n\nB=x=y\nnothing\n").collect();
         assert_eq!(found, [("A", "1"), ("B", "x=y")]);
+    }
+
+    #[test]
+    fn a_command_beside_others_fails_when_it_is_asked_for() {
+        let word = |word: &str| {
+            let mut command = cargo();
+            command.arg(word);
+            beside(command)
+        };
+        let (good, bad) = (word("--version"), word("no-such-command"));
+        assert_eq!(good(), Ok(()));
+        let error = bad().unwrap_err();
+        assert!(error.contains("cargo no-such-command` failed"), "{error}");
+        assert!(error.contains("no such command"), "what it said is there: {error}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::checkout::{cargo, root, run as run_command};
+use crate::checkout::{beside, cargo, root, run as run_command};
 use crate::steps::Steps;
 use crate::{Result, demo, differential, setup, tidy};
 
@@ -24,8 +24,10 @@ pub(crate) fn run() -> Result {
         run_command(tests().arg("--no-fail-fast").args(packages).args(targets))
     });
     steps.run("schedules", || run_command(&mut schedules()));
-    steps.run("kernels on every device, debug", || kernels(&[]));
-    steps.run("kernels on every device, release", || kernels(&["--release"]));
+    // Long, and each for itself on one core for much of its time: profiles have folders of their own.
+    let release = beside(kernels(&["--release"]));
+    steps.run("kernels on every device, debug", || run_command(&mut kernels(&[])));
+    steps.run("kernels on every device, release", release);
     steps.run("random kernels on every device", || differential::compare(&differential::FIXED));
     steps.run("the Rust API on OpenCL", rust_api_on_opencl);
     steps.run("a timeline of a device", || {
@@ -74,8 +76,10 @@ fn rust_api_on_opencl() -> Result {
 }
 
 /// The language suite, which compares devices in one process.
-fn kernels(profile: &[&str]) -> Result {
-    run_command(crosscut_tests().args(["--package", "crosscut-language"]).args(profile))
+fn kernels(profile: &[&str]) -> std::process::Command {
+    let mut command = crosscut_tests();
+    command.args(["--package", "crosscut-language"]).args(profile);
+    command
 }
 
 /// The event graph under many schedules of its threads: a build of its own, with other locks.
