@@ -50,7 +50,8 @@ pub enum LowerError {
     },
     /// A kernel with more parameters than SPIR-V has.
     #[error(
-        "kernel `{kernel}` needs {parameters} parameters, and a device takes {MOST_PARAMETERS}: its closure captures {captured} bytes"
+        "kernel `{kernel}` needs {parameters} parameters, and a device takes {MOST_PARAMETERS}: {}",
+        needs(*captured, *globals)
     )]
     Parameters {
         /// The kernel.
@@ -59,6 +60,8 @@ pub enum LowerError {
         parameters: usize,
         /// The bytes of its closure.
         captured: u32,
+        /// How many of them are device globals.
+        globals: usize,
     },
     /// LLVM ended the process.
     #[error("LLVM stopped {how} while it compiled {what} for a device{output}")]
@@ -137,6 +140,10 @@ impl LowerError {
                  version"
                     .into()
             }
+            // A device global takes one parameter, and so do eight bytes of the closure.
+            Self::Parameters { captured, globals, .. } if *globals > *captured as usize / 8 => {
+                "make one device global of several: of an array, or of a struct".into()
+            }
             Self::Parameters { .. } => {
                 "upload a large value to a buffer and pass that, or make it a `static` or a device global"
                     .into()
@@ -150,5 +157,42 @@ impl LowerError {
                   link` writes"
                 .into(),
         }
+    }
+}
+
+fn needs(captured: u32, globals: usize) -> String {
+    match globals {
+        0 => format!("its closure captures {captured} bytes"),
+        1 => format!("its closure captures {captured} bytes, and it names a device global"),
+        _ => {
+            format!("it names {globals} device globals, and its closure captures {captured} bytes")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_parameters_are_told_by_what_takes_them() {
+        let told = |captured, globals| {
+            let parameters = captured as usize / 8 + globals;
+            let kernel = "k".to_owned();
+            let error = LowerError::Parameters { kernel, parameters, captured, globals };
+            format!("{error}; {}", error.help())
+        };
+        assert_eq!(
+            told(16, 300),
+            "kernel `k` needs 302 parameters, and a device takes 255: it names 300 device globals, \
+             and its closure captures 16 bytes; \
+             make one device global of several: of an array, or of a struct"
+        );
+        assert_eq!(
+            told(4000, 1),
+            "kernel `k` needs 501 parameters, and a device takes 255: its closure captures 4000 \
+             bytes, and it names a device global; \
+             upload a large value to a buffer and pass that, or make it a `static` or a device global"
+        );
     }
 }

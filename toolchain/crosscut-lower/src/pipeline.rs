@@ -259,8 +259,13 @@ impl Lowering<'_> {
         });
         // The other one, if there is one, has no more.
         if parameters.len() > MOST_PARAMETERS {
-            let (parameters, captured) = (parameters.len(), announcement.captures_size);
-            return Err(LowerError::Parameters { kernel: display_name, parameters, captured });
+            let is_global = |it: &&Parameter| matches!(it, Parameter::Global { .. });
+            return Err(LowerError::Parameters {
+                kernel: display_name,
+                parameters: parameters.len(),
+                captured: announcement.captures_size,
+                globals: parameters.iter().filter(is_global).count(),
+            });
         }
 
         records::run(&mut body, announcement.dimensions);
