@@ -129,14 +129,12 @@ pub fn print_line(text: &str, values: &[LineValue]) {
     let _ = write_at_once(line.as_bytes());
 }
 
-#[cfg(unix)]
 fn write_at_once(line: &[u8]) -> io::Result<()> {
-    let output = io::stdout().as_fd().try_clone_to_owned()?;
-    File::from(output).write_all(line)
-}
-
-#[cfg(not(unix))]
-fn write_at_once(line: &[u8]) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Ok(output) = io::stdout().as_fd().try_clone_to_owned() {
+        return File::from(output).write_all(line);
+    }
+    // Elsewhere, and where the process has too many files open, it needs the lock.
     io::stdout().lock().write_all(line)
 }
 

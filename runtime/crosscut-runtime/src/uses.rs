@@ -40,15 +40,19 @@ pub(crate) struct Uses {
 pub(crate) struct Writers {
     earlier: Vec<Arc<Command>>,
     last: Option<Arc<Command>>,
-    /// What the last one was to wait for, where it failed: its end says nothing of them.
-    left_behind: Vec<Arc<Command>>,
+    /// What the last one was to wait for, unless that is known to have ended.
+    before: Vec<Arc<Command>>,
 }
 
 impl Writers {
     /// For whoever reads what they wrote: blocks until they have completed, and tells of a panic.
     pub(crate) fn tell(&self) -> Result<(), Error> {
         self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())?;
-        let mut left_behind = self.left_behind.iter().filter(|command| !command.is_told());
+        if !self.last.as_ref().is_some_and(|last| last.is_told()) {
+            return Ok(());
+        }
+        // It failed, and its end says nothing of them.
+        let mut left_behind = self.before.iter().filter(|command| !command.is_told());
         left_behind.try_for_each(|command| command.complete())
     }
 }
@@ -211,8 +215,10 @@ impl Uses {
 
     /// Those who wrote what is there.
     pub(crate) fn writers(&self) -> Writers {
-        let left_behind = self.before().to_vec();
-        Writers { earlier: self.earlier.clone(), last: self.write.clone(), left_behind }
+        // Without asking the driver, as everybody comes here who reads.
+        let is_open = self.write.as_ref().is_some_and(|write| !write.has_done_its_work());
+        let before = if is_open { self.before.clone() } else { Vec::new() };
+        Writers { earlier: self.earlier.clone(), last: self.write.clone(), before }
     }
 }
 
