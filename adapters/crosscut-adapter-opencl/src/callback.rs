@@ -5,7 +5,7 @@
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crosscut_adapter_api::{Completed, DriverError, Promise, Promised, turns};
 
@@ -33,6 +33,58 @@ pub(crate) fn register(
         // SAFETY: made above, and the driver has refused it.
         drop(unsafe { Box::from_raw(data) });
     })
+}
+
+/// The same for a command that may fail before what it came behind has ended: of its failure `call` is told once `end`,
+/// which comes after that, has ended too.
+pub(crate) fn register_with_end(
+    api: &'static Api,
+    event: Handle,
+    end: Handle,
+    call: Completed,
+) -> Result<(), DriverError> {
+    let late = Arc::new(Mutex::new(Late { call: Some(call), failure: None, end_has_come: false }));
+    let told = Arc::clone(&late);
+    register(api, end, Box::new(move |_| Late::end_has_come(&told)))?;
+    let told = Arc::clone(&late);
+    let registered = register(api, event, Box::new(move |outcome| Late::ended(&told, outcome)));
+    // Where this is refused nobody is called by what has been registered.
+    registered.inspect_err(|_| drop(Late::of(&late).call.take()))
+}
+
+/// See [`register_with_end`].
+struct Late {
+    call: Option<Completed>,
+    failure: Option<DriverError>,
+    end_has_come: bool,
+}
+
+impl Late {
+    fn of(late: &Mutex<Self>) -> MutexGuard<'_, Self> {
+        late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_has_come(late: &Mutex<Self>) {
+        let mut here = Self::of(late);
+        here.end_has_come = true;
+        let Some(failure) = here.failure.take() else { return };
+        let call = here.call.take();
+        drop(here);
+        call.into_iter().for_each(|call| call(Err(failure.clone())));
+    }
+
+    fn ended(late: &Mutex<Self>, outcome: Result<(), DriverError>) {
+        let mut here = Self::of(late);
+        if let Err(failure) = &outcome
+            && !here.end_has_come
+        {
+            here.failure = Some(failure.clone());
+            return;
+        }
+        let call = here.call.take();
+        drop(here);
+        call.into_iter().for_each(|call| call(outcome.clone()));
+    }
 }
 
 extern "system" fn ended(_event: Handle, status: i32, data: *mut c_void) {

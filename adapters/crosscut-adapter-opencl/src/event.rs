@@ -20,6 +20,18 @@ const FEW_ITEMS: usize = 4096;
 
 static LOOKING: Looking = Looking::new();
 
+/// When a command has ended, and so has everything before it on its queue and what it waits for: where its promise fails
+/// it may end before those.
+#[derive(Clone)]
+pub(crate) enum Settled {
+    /// When the command has.
+    Itself,
+    /// When this has, which does not fail.
+    Behind(Arc<ClEvent>),
+    /// The driver has refused what would tell.
+    Unknown(DriverError),
+}
+
 /// A `cl_event`.
 pub(crate) struct ClEvent {
     api: &'static Api,
@@ -29,9 +41,9 @@ pub(crate) struct ClEvent {
     /// How many end inside of one another if it fails: a promise, what waits for that, what waits for this, and so on. 0
     /// where it is no promise and waits for none by whatever others: then it does not fail because of them.
     row: u32,
-    /// Ends with the command, with everything before it on its queue and with what it waits for: where its promise fails
-    /// the command may end before those. This one does not fail.
-    settled: Option<Arc<ClEvent>>,
+    settled: Settled,
+    /// Whether the driver counts this as one more that has the event.
+    counted: bool,
     profiling: bool,
     /// Whether it is asked for its status for a moment before it is waited for.
     short: bool,
@@ -58,7 +70,8 @@ impl ClEvent {
             raw,
             in_order_queue,
             row: 0,
-            settled: None,
+            settled: Settled::Itself,
+            counted: true,
             profiling,
             short: false,
             barriers: 0,
@@ -67,20 +80,33 @@ impl ClEvent {
 
     /// The event of a promise. This takes over the reference to it.
     pub(crate) fn of_promise(context: &ContextHandle, raw: Handle) -> Self {
-        Self::new(context, raw, None, false).promised(1, None)
+        Self::new(context, raw, None, false).promised(1, Settled::Itself)
     }
 
-    /// That of a command which waits for a promise by whatever others, as the last of a row of so many; and what ends
-    /// with it and all before it, if its queue has that.
-    pub(crate) fn promised(mut self, row: u32, settled: Option<ClEvent>) -> Self {
+    /// That of a command which waits for a promise by whatever others, as the last of a row of so many.
+    pub(crate) fn promised(mut self, row: u32, settled: Settled) -> Self {
         self.row = row;
-        self.settled = settled.map(Arc::new);
+        self.settled = settled;
         self
     }
 
-    /// Ends with the command and, if that is on a queue in order, with everything before it there.
-    pub(crate) fn settled(&self) -> &Self {
-        self.settled.as_deref().unwrap_or(self)
+    /// What ends with the command and, if that is on a queue in order, with everything before it there.
+    ///
+    /// # Errors
+    /// Nobody can tell, as the driver has refused this.
+    pub(crate) fn settled(&self) -> Result<&Self, &DriverError> {
+        match &self.settled {
+            Settled::Itself => Ok(self),
+            Settled::Behind(settled) => Ok(settled),
+            Settled::Unknown(refusal) => Err(refusal),
+        }
+    }
+
+    /// Whether the command and, if it is on a queue in order, everything before it there is known to have ended. To be
+    /// called while the driver is known to be there.
+    pub(crate) fn has_settled(&self) -> bool {
+        // SAFETY: the event is alive, and by this function's contract so is the driver.
+        self.settled().is_ok_and(|it| matches!(unsafe { ask_status(it.api, it.raw) }, Ok(..=0)))
     }
 
     /// The event of a launch of so many items on a CPU. Where they are many the driver shares them out among its
@@ -90,16 +116,13 @@ impl ClEvent {
         self
     }
 
-    /// The same event once more, unless the command has ended, for which this waits if the driver does not give another.
-    pub(crate) fn another(&self) -> Option<Self> {
-        // SAFETY: the event is alive, and whoever has just made it knows that the driver is there.
-        if unsafe { (self.api.clRetainEvent)(self.raw) } == sys::CL_SUCCESS {
-            let settled = self.settled.clone();
-            return Some(Self { settled, ..*self });
-        }
-        // How it ended is for others to ask.
-        let _ = self.wait();
-        None
+    /// The same event once more. To be called while the driver is known to be there.
+    pub(crate) fn another(&mut self) -> Self {
+        // SAFETY: the event is alive, and by this function's contract so is the driver.
+        let status = unsafe { (self.api.clRetainEvent)(self.raw) };
+        // Where the driver does not count both, neither gives it back: it stays for ever.
+        self.counted &= status == sys::CL_SUCCESS;
+        Self { settled: self.settled.clone(), ..*self }
     }
 
     /// Those that are this adapter's.
@@ -124,13 +147,6 @@ impl ClEvent {
     /// Whether the command is on the queue in order of this number.
     pub(crate) fn is_on(&self, in_order_queue: Option<u64>) -> bool {
         in_order_queue.is_some() && self.in_order_queue == in_order_queue
-    }
-
-    /// Whether the command has completed or failed, or nobody can tell. To be called while the driver is known to be
-    /// there.
-    pub(crate) fn has_ended(&self) -> bool {
-        // SAFETY: the event is alive, and by this function's contract so is the driver.
-        !matches!(unsafe { ask_status(self.api, self.raw) }, Ok(1..))
     }
 
     /// One of the command's times.
@@ -222,7 +238,13 @@ impl Event for ClEvent {
     }
 
     fn on_complete(&self, call: Completed) -> Result<(), DriverError> {
-        callback::register(self.api, self.raw, call)
+        match &self.settled {
+            Settled::Itself => callback::register(self.api, self.raw, call),
+            Settled::Behind(settled) => {
+                callback::register_with_end(self.api, self.raw, settled.raw, call)
+            }
+            Settled::Unknown(refusal) => Err(refusal.clone()),
+        }
     }
 
     fn times(&self) -> Result<Option<EventTimes>, DriverError> {
@@ -259,7 +281,9 @@ impl Event for ClEvent {
 
 impl Drop for ClEvent {
     fn drop(&mut self) {
-        if let Some(_alive) = exit::driver() {
+        if self.counted
+            && let Some(_alive) = exit::driver()
+        {
             // SAFETY: this is the one reference that the enqueueing call gave, or `another`.
             unsafe { (self.api.clReleaseEvent)(self.raw) };
         }

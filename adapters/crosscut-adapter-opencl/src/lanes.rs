@@ -48,10 +48,10 @@ struct Lane {
 }
 
 impl Lane {
-    /// What ends with all commands so far, if they have not ended. To be called while the driver is known to be there.
+    /// The newest command, unless all so far have ended. To be called while the driver is known to be there.
     fn busy(&mut self) -> Option<&ClEvent> {
-        self.last.take_if(|last| last.settled().has_ended());
-        self.last.as_ref().map(ClEvent::settled)
+        self.last.take_if(|last| last.has_settled());
+        self.last.as_ref()
     }
 }
 
@@ -82,8 +82,8 @@ impl Lanes {
         let lane = self.choose(&mut state, after);
         let mut waits = state.lanes[lane].queue.waits(after);
         state.wait_for_barrier(&mut waits);
-        let event = state.lanes[lane].queue.submit(call, waits, run)?;
-        state.lanes[lane].last = event.another();
+        let mut event = state.lanes[lane].queue.submit(call, waits, run)?;
+        state.lanes[lane].last = Some(event.another());
         Ok(event)
     }
 
@@ -95,12 +95,12 @@ impl Lanes {
         let mut waits = state.lanes[lane].queue.waits(after);
         if after.is_empty() {
             // What has ended is not named: where it failed, the barrier would, too.
-            state.lanes.iter_mut().filter_map(Lane::busy).for_each(|last| waits.add(last));
+            state.lanes.iter_mut().filter_map(Lane::busy).for_each(|last| waits.add_end_of(last));
         }
         state.wait_for_barrier(&mut waits);
-        let event = state.lanes[lane].queue.barrier(waits)?;
-        state.lanes[lane].last = event.another();
-        state.barrier = event.settled().another();
+        let mut event = state.lanes[lane].queue.barrier(waits)?;
+        state.lanes[lane].last = Some(event.another());
+        state.barrier = Some(event.another());
         Ok(event)
     }
 
@@ -117,6 +117,7 @@ impl Lanes {
     fn choose(&self, state: &mut State, after: &[&dyn Event]) -> usize {
         let State { lanes, next, .. } = state;
         let behind = |lane: &Lane| lane.last.as_ref().is_some_and(|last| last.is_one_of(after));
+        let behind = |lane: &Lane| !lane.queue.is_broken() && behind(lane);
         if let Some(behind) = lanes.iter().position(behind) {
             return behind;
         }
@@ -137,9 +138,9 @@ impl Lanes {
 
 impl State {
     fn wait_for_barrier(&mut self, waits: &mut WaitList) {
-        self.barrier.take_if(|barrier| barrier.has_ended());
+        self.barrier.take_if(|barrier| barrier.has_settled());
         if let Some(barrier) = &self.barrier {
-            waits.add(barrier);
+            waits.add_end_of(barrier);
         }
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct WaitList {
     row: u32,
     /// What ends with those, and does not fail.
     settled: Vec<Handle>,
+    /// Of one of those nobody can tell when it ends.
+    unknown: Option<DriverError>,
 }
 
 /// What a wait for promises needs for as long as the driver is told of it.
@@ -41,7 +43,15 @@ impl WaitList {
     /// A list of nothing.
     pub(crate) fn nothing() -> Self {
         let few = [std::ptr::null_mut(); Self::FEW];
-        Self { few, many: Vec::new(), count: 0, promised: Vec::new(), row: 0, settled: Vec::new() }
+        Self {
+            few,
+            many: Vec::new(),
+            count: 0,
+            promised: Vec::new(),
+            row: 0,
+            settled: Vec::new(),
+            unknown: None,
+        }
     }
 
     /// The list for a command on a queue that is in order under this number, if it is in order.
@@ -66,9 +76,18 @@ impl WaitList {
         }
         self.promised.push(event.raw());
         self.row = self.row.max(event.row());
-        let settled = event.settled().raw();
-        if settled != event.raw() {
-            self.settled.push(settled);
+        match event.settled().map(ClEvent::raw) {
+            Ok(settled) if settled != event.raw() => self.settled.push(settled),
+            Ok(_) => {}
+            Err(refusal) => self.unknown = Some(refusal.clone()),
+        }
+    }
+
+    /// One more, which this does not fail with.
+    pub(crate) fn add_end_of(&mut self, event: &ClEvent) {
+        match event.settled() {
+            Ok(settled) => self.add(settled),
+            Err(refusal) => self.unknown = Some(refusal.clone()),
         }
     }
 
@@ -89,11 +108,14 @@ impl WaitList {
     /// that fail is let go of by Intel's CPU runtime once for each.
     ///
     /// # Errors
-    /// The driver's refusal.
+    /// The driver's refusal; or an earlier one, because of which nobody can tell when what is waited for has ended.
     pub(crate) fn complete(
         &mut self,
         context: &std::sync::Arc<ContextHandle>,
     ) -> Result<Option<Promises>, DriverError> {
+        if let Some(refusal) = self.unknown.take() {
+            return Err(refusal);
+        }
         if self.promised.is_empty() {
             return Ok(None);
         }

@@ -18,6 +18,8 @@ use device::{bytes, devices};
 const SIZE: usize = 64;
 /// Long enough for commands that nothing holds up to end.
 const WHILE: Duration = Duration::from_millis(50);
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(120);
 
 /// A queue, and memory of its own.
 struct Own<'c> {
@@ -154,6 +156,34 @@ fn what_is_behind_a_command_that_did_not_run_is_not_beside_what_that_waited_for(
                 own.queue.wait().unwrap();
             }
             assert!(!early, "{case}: it ran beside the others");
+        }
+    }
+}
+
+/// So what waits for such a call, a host task for example, stands for all that its command was behind.
+#[test]
+fn who_is_called_about_a_command_that_did_not_run_is_called_behind_all_that_it_was_behind() {
+    for device in devices() {
+        let context = device.create_context().unwrap();
+        for order in [QueueOrder::InOrder, QueueOrder::OutOfOrder] {
+            let own = Own::new(&*context, order);
+            let [(slow, hold), (lost, lose)] = std::array::from_fn(|_| own.promise());
+            let slow = own.fill(0, 1, &[&*slow]);
+            let between = own.fill(0, 2, &[&*slow, &*lost]);
+            let (call, called) = std::sync::mpsc::channel();
+            let early = call.clone();
+            between.on_complete(Box::new(move |outcome| early.send(outcome).unwrap())).unwrap();
+            lose.keep(Err(failure()));
+            assert!(between.wait().is_err());
+            let late = Box::new(move |outcome| call.send(outcome).unwrap());
+            between.on_complete(late).unwrap();
+            assert!(called.recv_timeout(WHILE).is_err(), "it came too early");
+            hold.keep(Ok(()));
+            for _ in 0..2 {
+                assert!(called.recv_timeout(LONG).unwrap().is_err());
+            }
+            assert_eq!(slow.state(), Ok(EventState::Complete));
+            own.queue.wait().unwrap();
         }
     }
 }

@@ -50,6 +50,10 @@ pub trait Event: Send + Sync {
     /// by whom and when is the driver's choice, also before this returns. It is called exactly once, even if
     /// the event is dropped, unless the process ends first or this refuses.
     ///
+    /// A command that did not run, because something that it waited for failed, may have failed before the rest of that
+    /// has ended. Where a later command of its queue would then run, `call` is called once all of it has ended: what
+    /// comes behind the call comes behind that.
+    ///
     /// # Errors
     /// The driver's refusal; `call` is then dropped without having been called.
     fn on_complete(&self, call: Completed) -> Result<(), DriverError>;
