@@ -35,8 +35,11 @@ pub(crate) struct Command {
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
     is_task: bool,
-    /// Whether it was told to wait for others: if one of them fails it may fail at once, while the rest still runs.
+    /// Whether it was told to wait for others: if one of them fails it may fail at once, while the rest still runs. A host
+    /// task does not: it ends when all of them have.
     pub(crate) waits: bool,
+    /// Of a host task that failed: whether a copy for it may still run.
+    may_run: AtomicBool,
     /// Whether somebody has been told that it failed.
     told: AtomicBool,
     pub(crate) notice: Notice,
@@ -96,6 +99,7 @@ impl Command {
             outcome: Mutex::new(outcome),
             is_task: false,
             waits: false,
+            may_run: AtomicBool::new(false),
             told: AtomicBool::new(false),
             notice: Notice::default(),
             settled: AtomicBool::new(false),
@@ -152,7 +156,22 @@ impl Command {
 
     /// Whether its driver said that it failed, and perhaps only could not tell.
     pub(crate) fn may_be_lost(&self) -> bool {
-        self.is_told() && !self.is_settled()
+        self.is_told() && !self.is_settled() && !self.has_failed_by_our_word()
+    }
+
+    /// Blocks until it has ended. False where its driver said that it failed, and perhaps only could not tell.
+    pub(crate) fn see_end(&self) -> bool {
+        self.is_settled() || self.event.wait().is_ok() || self.has_failed_by_our_word()
+    }
+
+    /// A host task whose event we had fail: it has ended, whatever drivers say.
+    fn has_failed_by_our_word(&self) -> bool {
+        self.is_task && !self.may_run.load(Ordering::Relaxed) && self.has_failed()
+    }
+
+    /// For a host task that is to fail, and for which a copy may still run.
+    pub(crate) fn note_may_run(&self) {
+        self.may_run.store(true, Ordering::Relaxed);
     }
 
     /// Whether it did what it was to do, as far as is known without asking the driver: so what it waited for has ended.

@@ -26,6 +26,14 @@ impl FailedCopy {
         Self { error: self.error, may_run: self.may_run || other.may_run }
     }
 
+    /// For a host task that fails with it.
+    pub(crate) fn noted_by(self, task: &Command) -> DriverError {
+        if self.may_run {
+            task.note_may_run();
+        }
+        self.error
+    }
+
     /// As what the copy was for.
     pub(crate) fn while_doing(self, what: &str) -> Error {
         Error::driver(what, self.error).with_may_run(self.may_run)

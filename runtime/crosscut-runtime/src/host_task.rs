@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 use crosscut_adapter_api::{self as adapter, DriverError, DriverErrorKind, Promise, Slot};
 
 use crate::command::{Command, Outcome, add};
+use crate::ended::FailedCopy;
 use crate::event::Event;
 use crate::lent::Lent;
 use crate::queue::Queue;
@@ -57,6 +58,7 @@ struct Waiting {
     /// How many have not ended, and one for whoever is still counting.
     left: AtomicUsize,
     failure: Mutex<Option<DriverError>>,
+    /// None until all have been counted.
     ready: Mutex<Option<Ready>>,
 }
 
@@ -105,36 +107,27 @@ impl Queue {
         }
         let (event, promise) = self.context().inner().adapter.promise().map_err(failed)?;
         let command = Command::task(self.origin, event);
+        let waiting = Arc::new(Waiting::new());
         if in_order {
             // What another thread submits comes before both of these or after them: between them it would neither be
             // waited for by the task nor wait for it.
             let _step = self.take_step();
             let before = self.adapter.barrier(&[]).map_err(failed)?;
             waits.push(Command::new(self.origin, before, Outcome::Settled));
+            waiting.behind(&waits).map_err(failed)?;
             // Whatever is submitted from now on waits for the task. Where this is refused the
             // promise is dropped, and nobody has heard of its event.
             self.adapter.barrier(&[&*command.event]).map_err(failed)?;
+        } else {
+            waiting.behind(&waits).map_err(failed)?;
         }
         for (allocation, access) in memory.uses() {
             allocation.uses().note(access, &command);
         }
         drop(order);
         self.pending.remember_task(&command);
-        let waiting = Arc::new(Waiting {
-            left: AtomicUsize::new(waits.len() + 1),
-            failure: Mutex::default(),
-            ready: Mutex::new(Some(Ready {
-                promise,
-                task,
-                memory,
-                command: Arc::clone(&command),
-                queue: self.number(),
-            })),
-        });
-        for wait in waits {
-            Waiting::behind(&waiting, wait);
-        }
-        Waiting::arrive(&waiting, Ok(()));
+        let (told, queue) = (Arc::clone(&command), self.number());
+        waiting.begin(Ready { promise, task, memory, command: told, queue });
         Ok(Event::of(command))
     }
 
@@ -175,19 +168,27 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Waits for one more command.
-    fn behind(waiting: &Arc<Self>, command: Arc<Command>) {
-        let told = Arc::clone(waiting);
-        if command.event.on_complete(Box::new(move |outcome| Self::arrive(&told, outcome))).is_ok()
-        {
-            return;
-        }
-        // A driver that does not call can still be waited for.
-        let told = Arc::clone(waiting);
-        let refused = worker::run(Box::new(move || Self::arrive(&told, command.event.wait())));
-        if refused.is_err() {
-            Self::arrive(waiting, Err(no_thread()));
-        }
+    fn new() -> Self {
+        Self { left: AtomicUsize::new(1), failure: Mutex::default(), ready: Mutex::default() }
+    }
+
+    /// Waits for these commands, too.
+    ///
+    /// # Errors
+    /// A driver does not call, and only that says of a command which did not run that all it waited for has ended. What
+    /// has been counted until then makes nothing begin.
+    fn behind(self: &Arc<Self>, commands: &[Arc<Command>]) -> Result<(), DriverError> {
+        commands.iter().try_for_each(|command| {
+            self.left.fetch_add(1, Ordering::Relaxed);
+            let told = Arc::clone(self);
+            command.event.on_complete(Box::new(move |outcome| Self::arrive(&told, outcome)))
+        })
+    }
+
+    /// All have been counted.
+    fn begin(self: &Arc<Self>, ready: Ready) {
+        *self.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready);
+        Self::arrive(self, Ok(()));
     }
 
     /// One of the commands has ended. The last one starts the task.
@@ -247,7 +248,10 @@ impl Ready {
     fn run(self) {
         let rooms = match self.memory.fetch() {
             Ok(rooms) => rooms,
-            Err(error) => return self.give_up(error),
+            Err(failed) => {
+                let failed = failed.noted_by(&self.command);
+                return self.give_up(failed);
+            }
         };
         let Self { promise, task, memory, command, queue } = self;
         let mut task = Some(task);
@@ -256,7 +260,8 @@ impl Ready {
             panic.into_iter().for_each(|error| command.fail(error));
         });
         // Also after a panic: as with kernels, what was written until then is there.
-        let outcome = visited.and_then(|()| memory.store(rooms));
+        let outcome = visited.map_err(FailedCopy::from).and_then(|()| memory.store(rooms));
+        let outcome = outcome.map_err(|failed| failed.noted_by(&command));
         if let Err(error) = &outcome {
             command.fail_with(error.clone());
         }

@@ -151,7 +151,7 @@ impl Lent {
     }
 
     /// Copies everything to the host that the task does not have itself, and waits for it. To be called when it is the task's turn.
-    pub(crate) fn fetch(&self) -> Result<Rooms, DriverError> {
+    pub(crate) fn fetch(&self) -> Result<Rooms, FailedCopy> {
         let mut rooms = Rooms(Vec::with_capacity(self.parts.len()));
         for part in &self.parts {
             let room = part.copied().map(|place| Room::new(place.size, part.align));
@@ -181,7 +181,7 @@ impl Lent {
     }
 
     /// Copies what is written back to the device, and waits for it.
-    pub(crate) fn store(&self, rooms: Rooms) -> Result<(), DriverError> {
+    pub(crate) fn store(&self, rooms: Rooms) -> Result<(), FailedCopy> {
         let stored = self.copy(rooms, |queue, part, place, address| {
             if part.access == Access::Read {
                 return Ok(None);
@@ -204,7 +204,7 @@ impl Lent {
             &Place,
             *mut u8,
         ) -> Result<Option<Box<dyn adapter::Event>>, DriverError>,
-    ) -> Result<Rooms, DriverError> {
+    ) -> Result<Rooms, FailedCopy> {
         let Some(queue) = self.queue.as_deref() else { return Ok(rooms) };
         let (mut started, mut failure) = (Vec::new(), None);
         for (part, (_, slot)) in self.parts.iter().zip(&rooms.0) {
@@ -231,7 +231,7 @@ impl Lent {
             memory.for_each(|place| std::mem::forget(Arc::clone(&place.allocation)));
             std::mem::forget(rooms);
         }
-        Err(failure.into())
+        Err(failure)
     }
 }
 

@@ -13,9 +13,11 @@ mod text;
 #[cfg(unix)]
 use std::fs::File;
 use std::io::{self, StdoutLock, Write as _};
+#[cfg(unix)]
+use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
 #[cfg(unix)]
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crosscut_adapter_api::{DriverError, MemoryKind};
@@ -129,12 +131,17 @@ pub fn print_line(text: &str, values: &[LineValue]) {
     let _ = write_at_once(line.as_bytes());
 }
 
+#[cfg(unix)]
 fn write_at_once(line: &[u8]) -> io::Result<()> {
-    #[cfg(unix)]
-    if let Ok(output) = io::stdout().as_fd().try_clone_to_owned() {
-        return File::from(output).write_all(line);
-    }
-    // Elsewhere, and where the process has too many files open, it needs the lock.
+    // SAFETY: standard output's number belongs to nobody who would close it; should the process have done so, writing
+    // fails or goes where the process has put in its place. This does not close it.
+    let output = unsafe { File::from_raw_fd(io::stdout().as_raw_fd()) };
+    ManuallyDrop::new(output).write_all(line)
+}
+
+/// Nothing cheap is known to go past the lock.
+#[cfg(not(unix))]
+fn write_at_once(line: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(line)
 }
 

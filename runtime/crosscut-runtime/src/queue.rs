@@ -175,7 +175,10 @@ impl Queue {
         }
         let events: Few<&dyn adapter::Event, FEW> =
             after.iter().map(|command| &*command.event).collect();
+        // What waits may be more than one command of the driver's, between which nobody's comes.
+        let step = (!events.is_empty()).then(|| self.take_step());
         let event = run(&events)?;
+        drop(step);
         let command = match after.is_empty() {
             true => Command::new(self.origin, event, outcome),
             false => Command::behind_others(self.origin, event, outcome),

@@ -19,10 +19,9 @@ pub enum Access {
 #[derive(Default)]
 pub(crate) struct Uses {
     write: Option<Arc<Command>>,
-    /// Before that write, which was told to wait for them and for others: it may fail while they still run.
-    before: Vec<Arc<Command>>,
-    /// Whether one is forgotten that failed: drivers may say that also of a command that still runs.
-    lost: bool,
+    /// Before that write, which was told to wait for them and for others: it may fail while they still run. Oldest first.
+    before: Vec<(Access, Arc<Command>)>,
+    lost: Lost,
     /// Before that write, which did not replace all that they wrote: kernels and host tasks whose panic,
     /// if they panicked, nobody has been told of.
     earlier: Vec<Arc<Command>>,
@@ -36,15 +35,37 @@ pub(crate) struct Uses {
     sweep_earlier_at: usize,
 }
 
+/// Whether a command is forgotten that failed: drivers may say that also of one that still runs.
+#[derive(Clone, Copy, Default)]
+struct Lost {
+    user: bool,
+    /// One that wrote.
+    writer: bool,
+}
+
+impl Lost {
+    fn note(&mut self, access: Access, command: &Command) {
+        let is_lost = command.may_be_lost();
+        self.user |= is_lost;
+        self.writer |= is_lost && access == Access::Write;
+    }
+}
+
 /// Those who wrote what is in some memory.
 pub(crate) struct Writers {
     earlier: Vec<Arc<Command>>,
     last: Option<Arc<Command>>,
     /// What the last one was to wait for, unless that is known to have ended.
-    before: Vec<Arc<Command>>,
+    before: Vec<(Access, Arc<Command>)>,
+    lost: bool,
 }
 
 impl Writers {
+    /// Whether nobody can tell that all have ended.
+    pub(crate) fn may_still_write(&self) -> bool {
+        self.lost
+    }
+
     /// For whoever reads what they wrote: blocks until they have completed, and tells of a panic.
     pub(crate) fn tell(&self) -> Result<(), Error> {
         self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())?;
@@ -52,8 +73,8 @@ impl Writers {
             return Ok(());
         }
         // It failed, and its end says nothing of them.
-        let mut left_behind = self.before.iter().filter(|command| !command.is_told());
-        left_behind.try_for_each(|command| command.complete())
+        let mut left_behind = self.before.iter().filter(|(_, command)| !command.is_told());
+        left_behind.try_for_each(|(_, command)| command.complete())
     }
 }
 
@@ -70,7 +91,7 @@ impl Users {
     /// This is inside a host task that one of them is behind.
     pub(crate) fn wait(&self) -> Result<bool, Error> {
         self.commands.iter().try_for_each(|command| host_task::may_wait_for(command))?;
-        Ok(!self.lost && self.commands.iter().all(|command| command.event.wait().is_ok()))
+        Ok(!self.lost && self.commands.iter().all(|command| command.see_end()))
     }
 }
 
@@ -80,14 +101,20 @@ const FIRST_SWEEP: usize = 32;
 impl Uses {
     /// Adds to `after` what a new command from `origin` with this access must wait for.
     pub(crate) fn collect(&self, access: Access, origin: Origin, after: &mut Vec<Arc<Command>>) {
-        // Who waits for the last write fails with it, or comes behind all that it was to wait for.
+        // Who waits for a write fails with it, or comes behind all that it was to wait for.
         let is_waited_for =
-            |write: &Arc<Command>| !write.is_told() && !origin.follows(write.origin);
-        let alone = self.write.as_ref().is_some_and(is_waited_for);
-        let before = if alone { &[] } else { self.before() };
-        for command in self.in_the_way_of(access).chain(before) {
-            if !origin.follows(command.origin) && !command.is_told() {
-                add(after, command);
+            |command: &Arc<Command>| !command.is_told() && !origin.follows(command.origin);
+        for command in self.in_the_way_of(access).filter(|command| is_waited_for(command)) {
+            add(after, command);
+        }
+        if self.write.as_ref().is_some_and(is_waited_for) {
+            return;
+        }
+        let before = self.before().iter().rev().filter(|(_, command)| is_waited_for(command));
+        for (access, command) in before {
+            add(after, command);
+            if *access == Access::Write {
+                return;
             }
         }
     }
@@ -100,7 +127,7 @@ impl Uses {
     }
 
     /// What was before the last write, if that is not known to have come after it.
-    fn before(&self) -> &[Arc<Command>] {
+    fn before(&self) -> &[(Access, Arc<Command>)] {
         let is_open = |write: &Arc<Command>| {
             write.is_told()
                 || !write.has_done_its_work() && !matches!(write.is_complete(), Ok(true))
@@ -128,7 +155,9 @@ impl Uses {
                     Some(read) => *read = Arc::clone(command),
                     None => {
                         if self.reads.len() >= FIRST_SWEEP.max(self.sweep_at) {
-                            self.sweep_at = sweep(&mut self.reads, &mut self.lost);
+                            let Self { reads, lost, .. } = self;
+                            reads.retain(|read| is_open(Access::Read, read, lost));
+                            self.sweep_at = 2 * self.reads.len();
                         }
                         self.reads.push(Arc::clone(command));
                     }
@@ -145,12 +174,15 @@ impl Uses {
             self.before.clear();
         }
         if self.before.len() >= FIRST_SWEEP.max(self.sweep_before_at) {
-            self.sweep_before_at = sweep(&mut self.before, &mut self.lost);
+            let Self { before, lost, .. } = self;
+            before.retain(|(access, command)| is_open(*access, command, lost));
+            self.sweep_before_at = 2 * self.before.len();
         }
-        for it in self.write.iter().chain(&self.reads) {
-            self.lost |= it.may_be_lost();
+        let write = self.write.iter().map(|write| (Access::Write, write));
+        for (access, it) in write.chain(self.reads.iter().map(|read| (Access::Read, read))) {
+            self.lost.note(access, it);
             if command.waits && !it.is_told() && !it.has_done_its_work() {
-                self.before.push(Arc::clone(it));
+                self.before.push((access, Arc::clone(it)));
             }
         }
         self.reads.clear();
@@ -160,16 +192,19 @@ impl Uses {
     /// the memory; others wait for its [users](Self::users).
     #[must_use]
     pub(crate) fn wait(&self) -> bool {
-        !self.lost && self.all().all(|command| command.event.wait().is_ok())
+        !self.lost.user && self.all().all(|(_, command)| command.see_end())
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<Command>> {
-        self.write.iter().chain(&self.before).chain(&self.reads)
+    fn all(&self) -> impl Iterator<Item = (Access, &Arc<Command>)> {
+        let write = self.write.iter().map(|write| (Access::Write, write));
+        let before = self.before.iter().map(|(access, command)| (*access, command));
+        write.chain(before).chain(self.reads.iter().map(|read| (Access::Read, read)))
     }
 
     /// Those who use the memory, to be waited for when the lock of this has been given back.
     pub(crate) fn users(&self) -> Users {
-        Users { commands: self.all().cloned().collect(), lost: self.lost }
+        let commands = self.all().map(|(_, command)| Arc::clone(command)).collect();
+        Users { commands, lost: self.lost.user }
     }
 
     /// A command that is in the way of this access: it may not have completed.
@@ -177,7 +212,8 @@ impl Uses {
         let runs = |command: &&Arc<Command>| {
             !command.is_told() && !matches!(command.is_complete(), Ok(true))
         };
-        self.in_the_way_of(access).chain(self.before()).find(runs).cloned()
+        let before = self.before().iter().map(|(_, command)| command);
+        self.in_the_way_of(access).chain(before).find(runs).cloned()
     }
 
     /// Keeps a write for those who read what others have not replaced. Nobody waits for it by that.
@@ -205,7 +241,8 @@ impl Uses {
     /// given back has been forgotten.
     pub(crate) fn written_over(&mut self, everything: bool) -> Self {
         let mut before = std::mem::take(self);
-        self.lost = before.lost || before.all().any(|command| command.may_be_lost());
+        self.lost = before.lost;
+        before.all().for_each(|(access, command)| self.lost.note(access, command));
         if !everything {
             self.earlier = std::mem::take(&mut before.earlier);
             before.write.take().into_iter().for_each(|write| self.keep(write));
@@ -218,19 +255,16 @@ impl Uses {
         // Without asking the driver, as everybody comes here who reads.
         let is_open = self.write.as_ref().is_some_and(|write| !write.has_done_its_work());
         let before = if is_open { self.before.clone() } else { Vec::new() };
-        Writers { earlier: self.earlier.clone(), last: self.write.clone(), before }
+        let (earlier, last) = (self.earlier.clone(), self.write.clone());
+        Writers { earlier, last, before, lost: self.lost.writer }
     }
 }
 
-/// Forgets those that have completed, and those whose failure somebody was told of, which makes one `lost`; others that
-/// failed stay. Answers with how many there may be before the next time: looking costs little per command, however many
-/// stay.
-fn sweep(commands: &mut Vec<Arc<Command>>, lost: &mut bool) -> usize {
-    commands.retain(|command| {
-        *lost |= command.may_be_lost();
-        !command.is_told() && !matches!(command.is_complete(), Ok(true))
-    });
-    2 * commands.len()
+/// False for one that has completed, or whose failure somebody was told of, which may make it `lost`. Whoever looks
+/// through a list does so again once twice as many are there: that costs little per command, however many stay.
+fn is_open(access: Access, command: &Command, lost: &mut Lost) -> bool {
+    lost.note(access, command);
+    !command.is_told() && !matches!(command.is_complete(), Ok(true))
 }
 
 #[cfg(all(test, not(feature = "shuttle")))]
@@ -404,6 +438,92 @@ mod tests {
             let (_, _, after) = submit(uses, Access::Write, out_of_order, false);
             assert!(after.len() <= 1, "{}", after.len());
         }
+    }
+
+    #[test]
+    fn a_long_row_on_two_queues_in_order_waits_for_few_commands_each() {
+        // Several in a row on each, and a read now and then.
+        for several in [1, 2, 5] {
+            let uses = &mut Uses::default();
+            for turn in 0..1000 {
+                let access = if turn % 7 == 0 { Access::Read } else { Access::Write };
+                let (_, _, after) = submit(uses, access, line(turn / several % 2), false);
+                assert!(after.len() <= 3, "{}", after.len());
+            }
+        }
+    }
+
+    #[test]
+    fn the_newest_write_of_another_queue_stands_for_what_was_before_it() {
+        however_told(|| {
+            let uses = &mut Uses::default();
+            let (slow, slow_ends, _) = submit(uses, Access::Write, line(1), false);
+            let (second, second_ends, after) = submit(uses, Access::Write, line(2), true);
+            assert!(is(&after, &[&slow]));
+            let (_, _, after) = submit(uses, Access::Write, line(3), false);
+            assert!(is(&after, &[&second]));
+            let (_, _, after) = submit(uses, Access::Write, line(3), false);
+            assert!(is(&after, &[&second]), "that fails, or comes after the first");
+            second_ends.end(Err(promise_dropped()));
+            assert!(second.wait().is_err());
+            let (_, _, after) = submit(uses, Access::Write, line(3), false);
+            assert!(
+                is(&after, &[&slow]),
+                "somebody was told of the second one, and the first runs"
+            );
+            slow_ends.end(Ok(()));
+        });
+    }
+
+    #[test]
+    fn the_host_reads_nothing_that_a_lost_command_may_still_write() {
+        however_told(|| {
+            for access in [Access::Write, Access::Read] {
+                let uses = &mut Uses::default();
+                let (lost, lost_ends, _) = submit(uses, access, line(1), false);
+                lost_ends.end(Err(promise_dropped()));
+                assert!(lost.wait().is_err());
+                let (_, ends, _) = submit(uses, Access::Write, line(2), false);
+                ends.end(Ok(()));
+                assert!(uses.writers().tell().is_ok());
+                assert_eq!(uses.writers().may_still_write(), access == Access::Write);
+                assert!(!uses.users().wait().unwrap());
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_known_to_have_ended_holds_up_nobody_although_it_failed() {
+        however_told(|| {
+            let uses = &mut Uses::default();
+            let ended = Happening::new(TELLING.get());
+            // A copy whose end somebody saw, and a host task, whose event is our own.
+            let (copy, copy_ends, _) = submit(uses, Access::Write, line(1), false);
+            copy_ends.end(Err(promise_dropped()));
+            copy.note_told();
+            copy.settle();
+            assert!(uses.users().wait().unwrap() && uses.wait());
+            let task = Command::task(line(1), Box::new(ended.clone()));
+            uses.note(Access::Write, &task);
+            task.fail_with(promise_dropped());
+            ended.end(Err(promise_dropped()));
+            assert!(uses.users().wait().unwrap() && uses.wait());
+            assert!(task.wait().is_err());
+            let (_, ends, after) = submit(uses, Access::Write, line(2), false);
+            assert!(is(&after, &[]));
+            ends.end(Ok(()));
+            assert!(!uses.writers().may_still_write());
+            assert!(uses.users().wait().unwrap() && uses.wait());
+            assert!(task.wait().is_err(), "its event tells it each time");
+            // One with a copy that may still run.
+            let ended = Happening::new(TELLING.get());
+            let task = Command::task(line(1), Box::new(ended.clone()));
+            uses.note(Access::Write, &task);
+            task.fail_with(promise_dropped());
+            task.note_may_run();
+            ended.end(Err(promise_dropped()));
+            assert!(!uses.users().wait().unwrap() && !uses.wait());
+        });
     }
 
     #[test]

@@ -157,8 +157,10 @@ impl Buffer {
     /// A command that did failed, or its kernel panicked. Inside a host task: one is behind that task, on
     /// its queue.
     pub fn wait_to_read(&self) -> Result<(), Error> {
-        let writers = self.allocation().map(|allocation| allocation.uses().writers());
-        writers.map_or(Ok(()), |writers| writers.tell())
+        let Some(allocation) = self.allocation() else { return Ok(()) };
+        let writers = allocation.uses().writers();
+        writers.tell()?;
+        if writers.may_still_write() { Err(lost("may still write")) } else { Ok(()) }
     }
 
     /// Blocks until no command uses it any more.
@@ -173,10 +175,13 @@ impl Buffer {
         let users = allocation.uses().users();
         match users.wait()? {
             true => Ok(()),
-            false => {
-                Err(Error::new(ErrorKind::DeviceLost, "a command that uses the memory failed")
-                    .with_help("make a new queue, or choose another device"))
-            }
+            false => Err(lost("may still use")),
         }
     }
+}
+
+fn lost(does: &str) -> Error {
+    let text = format!("a command that failed {does} the memory");
+    Error::new(ErrorKind::DeviceLost, text)
+        .with_help("allocate the memory anew: this is never given to anybody again")
 }
