@@ -98,26 +98,30 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     let bindings =
         (0..types.len()).map(|at| format_ident!("field_{at}", span = Span::mixed_site()));
     let bindings = bindings.collect::<Vec<_>>();
+    // By way of the very trait that is implemented below: whatever a path leads to in the user's scope, the two are one.
+    let data = quote!(::crosscut::DeviceData);
     let checks = types.iter().map(|field| {
         // The error, if any, is shown at the field.
-        quote_spanned! { field.span() => let _ = plain::<#field>; }
+        quote_spanned! { field.span() => let _: fn() = <#field as #data>::is_plain; }
     });
-    let no_padding = quote_spanned! { Span::call_site() =>
-        // By its full path: a macro of that name in the user's scope must not take its place.
-        ::core::assert!(
-            ::core::mem::size_of::<#name>() == 0 #(+ ::core::mem::size_of::<#types>())*,
-            "`DeviceCopy` needs a struct without padding: order the fields by size or add fields that fill the gaps",
-        );
+    let sizes = quote_spanned! { Span::call_site() =>
+        <#name as #data>::SIZE == 0 #(+ <#types as #data>::SIZE)*
     };
     Ok(quote! {
+        // Nothing is given a name here: the types of the fields may depend on whatever has one.
         #[allow(deprecated, dead_code, reason = "a field may be deprecated, and there may be none")]
         const _: () = {
-            const fn plain<T: ::crosscut::DeviceCopy>() {}
             #(#checks)*
-            #no_padding
+            ::core::assert!(
+                #sizes,
+                "`DeviceCopy` needs a struct without padding: order the fields by size or add fields that fill the gaps",
+            );
+            // Again, by what the language itself has, as a program may have a `core` of its own.
+            let () = [()][if #sizes { 0 } else { 1 }];
             // These fields are there, and no others: a macro behind this one may have changed what was written here. An
-            // address is not taken for that of another type, as a reference would be.
-            let _: fn(&#name) = |#name { #(#members: #bindings),* }| {
+            // address is not taken for that of another type, as a reference would be; and with `@` a name is never that
+            // of a constant.
+            let _: fn(&#name) = |#name { #(#members: #bindings @ _),* }| {
                 #(let _: *const #types = &raw const *#bindings;)*
             };
         };
@@ -162,7 +166,10 @@ mod tests {
 
     /// What the derived code needs of the crate it is for.
     const CROSSCUT: &str = "
-        pub unsafe trait DeviceData { type Host; type Element; const ATOMIC_WIDTH: usize; }
+        pub unsafe trait DeviceData: Sized {
+            type Host; type Element; const ATOMIC_WIDTH: usize; const SIZE: usize = size_of::<Self>();
+            fn is_plain() where Self: DeviceCopy {}
+        }
         pub unsafe trait DeviceCopy: Copy + DeviceData {}
         macro_rules! plain { ($($t:ty)*) => {$(
             unsafe impl DeviceData for $t { type Host = $t; type Element = $t; const ATOMIC_WIDTH: usize = 0; }
@@ -204,7 +211,15 @@ mod tests {
             assert!(both(same, same), "{same}");
         }
         let seen = "#[repr(C)] pub struct S { pub a: u16, pub b: u16 }";
+        let one = "#[derive(Clone, Copy, PartialEq, Eq)] #[repr(u16)] pub enum One { A = 0 }
+             impl std::ops::Deref for One { type Target = u16; fn deref(&self) -> &u16 { &7 } }";
+        assert!(both(seen, &format!("{seen} {one}")), "nothing else is wrong with it");
         for real in [
+            // A name that is bound is never taken for that of a constant.
+            &format!(
+                "#[repr(C)] pub struct S {{ pub a: One, pub b: u16 }}
+                 #[allow(non_upper_case_globals)] pub const field_0: One = One::A; {one}"
+            ),
             "#[repr(C)] pub struct S { pub a: u16, pub b: [bool; 2] }",
             "#[repr(C)] pub struct S { pub a: u16, pub b: u8 }",
             "#[repr(C)] pub struct S { pub a: u16, pub b: u16, pub c: bool }",
@@ -214,6 +229,47 @@ mod tests {
              impl std::ops::Deref for T { type Target = u16; fn deref(&self) -> &u16 { &7 } }",
         ] {
             assert!(!both(seen, real), "{real}");
+        }
+    }
+
+    #[test]
+    fn types_are_checked_as_they_are_where_the_struct_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        assert!(compiles(folder, "crosscut", CROSSCUT));
+        // A field whose type depends on what a name leads to, and is no plain one outside of derived code.
+        let text = |name: &str| {
+            let seen =
+                format!("#[repr(C)] pub struct S {{ pub a: <() as Pick<{{ {name} }}>>::T }}");
+            let derived = super::expand(&syn::parse_str(&seen).unwrap()).unwrap();
+            format!(
+                "pub const fn other<T>() -> usize {{ 0 }}
+                 pub const fn plain<T>() -> usize {{ 1 }}
+                 pub trait Pick<const N: usize> {{ type T: Copy; }}
+                 impl Pick<0> for () {{ type T = u16; }}
+                 impl Pick<1> for () {{ type T = bool; }}
+                 #[derive(Clone, Copy)] {seen} {derived}"
+            )
+        };
+        assert!(compiles(folder, "program", &text("other::<u8>()")));
+        assert!(!compiles(folder, "program", &text("plain::<u8>()")));
+    }
+
+    #[test]
+    fn padding_is_refused_whatever_core_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        assert!(compiles(folder, "crosscut", CROSSCUT));
+        let own = "extern crate self as core;
+             pub mod mem { pub const fn size_of<T>() -> usize { 0 } }
+             #[macro_export] macro_rules! assert { ($($t:tt)*) => { () } }";
+        for own in ["", own] {
+            for (second, compiles_with) in [("u8", true), ("u16", false)] {
+                let seen = format!("#[repr(C)] pub struct S {{ pub a: u8, pub b: {second} }}");
+                let derived = super::expand(&syn::parse_str(&seen).unwrap()).unwrap();
+                let text = format!("{own} #[derive(Clone, Copy)] {seen} {derived}");
+                assert_eq!(compiles(folder, "program", &text), compiles_with, "{text}");
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use core::sync::atomic;
     label = "not device data",
     note = "plain numbers, atomics, arrays of them, and `#[repr(C)]` structs with `#[derive(DeviceCopy)]` can"
 )]
-pub unsafe trait DeviceData: Send + Sync + 'static {
+pub unsafe trait DeviceData: Sized + Send + Sync + 'static {
     /// The same data as the host handles it: `[u32; 26]` for `[AtomicU32; 26]`.
     type Host: DeviceCopy;
     /// What arrays of any rank are made of in the end: `AtomicU32` for `[[AtomicU32; 4]; 3]`. Itself
@@ -23,6 +23,18 @@ pub unsafe trait DeviceData: Send + Sync + 'static {
     type Element: DeviceData;
     /// The bytes of one atomic if this is made of atomics, otherwise 0.
     const ATOMIC_WIDTH: usize;
+
+    /// For the derive macro, which reaches it by way of this trait.
+    #[doc(hidden)]
+    const SIZE: usize = size_of::<Self>();
+
+    /// For the derive macro: compiles for plain values.
+    #[doc(hidden)]
+    fn is_plain()
+    where
+        Self: DeviceCopy,
+    {
+    }
 }
 
 /// Plain values that host and device copy to each other byte for byte.
