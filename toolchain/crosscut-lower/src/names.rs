@@ -49,15 +49,71 @@ fn last_argument(name: &str) -> Option<&str> {
     Some(inner[from..].trim())
 }
 
-/// Which crate a symbol belongs to: the first path segment of its name, also for methods and trait
-/// implementations.
+/// Which crate a symbol belongs to: the one with its code. Of a method that is the implementation's, whatever it is for.
 pub(crate) fn crate_of(symbol: &str) -> Option<String> {
+    crate_of_path(symbol).or_else(|| first_segment(symbol))
+}
+
+/// The crate that the path of a symbol begins with, unless that is a default method of a trait or refers back.
+///
+/// rustc's mangling writes outer things first: `N` and a letter for what is nested in the path behind them, `I` for an
+/// instance, `X` or `M` for an implementation, by where it stands, and `C` for the crate.
+fn crate_of_path(symbol: &str) -> Option<String> {
+    let mut rest = symbol.strip_prefix("_R")?;
+    loop {
+        let (kind, inner) = rest.split_at_checked(1)?;
+        rest = match kind {
+            "N" => inner.get(1..)?,
+            "I" => inner,
+            "X" | "M" => without_disambiguator(inner)?,
+            "C" => {
+                let name = without_disambiguator(inner)?;
+                let digits = name.find(|letter: char| !letter.is_ascii_digit())?;
+                let (length, name) = name.split_at(digits);
+                let name = name.strip_prefix('_').unwrap_or(name);
+                return name.get(..length.parse().ok()?).map(str::to_owned);
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// What is behind `s..._`, if that comes first.
+fn without_disambiguator(text: &str) -> Option<&str> {
+    match text.strip_prefix('s') {
+        Some(numbered) => numbered.split_once('_').map(|split| split.1),
+        None => Some(text),
+    }
+}
+
+/// The crate of the first segment of a name; for a default method of a trait that of the trait.
+fn first_segment(symbol: &str) -> Option<String> {
     let name = rustc_demangle::try_demangle(symbol).ok()?;
     let name = format!("{name:#}");
-    let path = name.trim_start_matches(['<', '&', '(', '[', '*']);
+    // Other manglings write implementations like this, too.
+    let of_trait = symbol.starts_with("_R").then(|| defaulted_trait(&name)).flatten();
+    let path = of_trait.unwrap_or(&name);
+    let path = path.trim_start_matches(['<', '&', '(', '[', '*']);
     let path = path.strip_prefix("mut ").or(path.strip_prefix("const ")).unwrap_or(path);
     let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
     Some(path[..end].to_owned())
+}
+
+/// `C` of `<A<B> as C>::f`.
+fn defaulted_trait(name: &str) -> Option<&str> {
+    let inner = name.strip_prefix('<')?;
+    let mut depth = 0usize;
+    for (at, letter) in inner.char_indices() {
+        match letter {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' if inner[..at].ends_with('-') => {}
+            '>' if depth == 0 => return None,
+            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ' ' if depth == 0 && inner[at..].starts_with(" as ") => return Some(&inner[at + 4..]),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Whether a symbol is one of the standard library's crates.
@@ -90,6 +146,25 @@ mod tests {
         assert_eq!(display(symbol), "core::panicking::panic_bounds_check");
         assert!(is_of_std(symbol));
         assert_eq!(crate_of("memcpy"), None);
+    }
+
+    #[test]
+    fn a_method_belongs_to_the_crate_of_its_implementation() {
+        for (symbol, of) in [
+            // <core::option::Option<u32> as p::Fail>::fail, in p; and a closure in it.
+            ("_RNvXCsgbTIekHar5R_1pINtNtCsgEmfK2I1SDS_4core6option6OptionmENtB2_4Fail4fail", "p"),
+            (
+                "_RNCNvXs2_CsgbTIekHar5R_1pINtNtCsgEmfK2I1SDS_4core6option6OptionmENtB5_4Fail4fail0",
+                "p",
+            ),
+            // <u32 as p::Fail>::fail, of the trait itself.
+            ("_RNvYmNtCsgbTIekHar5R_1p4Fail4fail", "p"),
+            // <core::option::Option<u32>>::unwrap, in core, for p.
+            ("_RNvMNtCsgEmfK2I1SDS_4core6optionINtB2_6OptionmE6unwrapCsgbTIekHar5R_1p", "core"),
+            ("_RINvNtCsgEmfK2I1SDS_4core3mem7size_ofmECsgbTIekHar5R_1p", "core"),
+        ] {
+            assert_eq!(crate_of(symbol).as_deref(), Some(of), "{}", display(symbol));
+        }
     }
 
     #[test]

@@ -205,3 +205,19 @@ fn atomics_in_arrays_of_arrays() {
     });
     assert_eq!(counts[0].iter().flatten().map(|&n| usize::from(n)).sum::<usize>(), ITEMS);
 }
+
+#[test]
+fn a_lock_is_waited_for() {
+    static LOCK: DeviceGlobal<AtomicU32> = DeviceGlobal::zeroed();
+    let locks = agree(|queue| {
+        queue.write(&LOCK, &0)?;
+        queue.single_task((), |()| {
+            while LOCK.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
+                core::hint::spin_loop();
+            }
+            LOCK.store(5, Release);
+        })?;
+        Ok(vec![queue.read(&LOCK)?])
+    });
+    assert_eq!(locks, [5]);
+}

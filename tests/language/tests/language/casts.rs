@@ -89,3 +89,32 @@ fn conversions_that_may_fail_say_so() {
         },
     );
 }
+
+#[test]
+fn signed_bits_to_floats() {
+    // Of each the optimiser makes a bit, which as a number with a sign is -1.
+    let values: Vec<u8> = (0..=255).collect();
+    map(&values, |x| {
+        [
+            -((x > 7) as i64) as f32,
+            ((x > 5) as i8 - 1) as f32,
+            (x > 3).then_some(-1i32).unwrap_or(0) as f32,
+            -((x > 9) as i128) as f32,
+            (-((x & 4 != 0) as i32) as f32 * 3.0) as i8 as f32,
+            -((x & 1 == 0) as i16) as f64 as f32,
+            ((x > 100) as u8) as f32 - ((x < 50) as i32) as f32,
+        ]
+        .map(f32::to_bits)
+    });
+    let rows: Vec<[u8; 16]> = (0..9u8)
+        .map(|row| core::array::from_fn(|i| (i as u32 * 31 ^ u32::from(row) * 77) as u8))
+        .collect();
+    map(&rows, |row| {
+        let (mut sum, mut count) = (0.0f32, 0i32);
+        for i in 0..16 {
+            sum += -((row[i] > 128) as i32) as f32;
+            count -= (row[i] > row[15 - i]) as i32;
+        }
+        (sum + count as f32).to_bits()
+    });
+}

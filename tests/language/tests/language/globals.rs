@@ -202,3 +202,29 @@ fn kernels_of_one_image_share_globals_of_both_scopes() {
     });
     assert_eq!(found, [31, 42]);
 }
+
+#[test]
+fn a_global_is_kept_through_a_loop() {
+    static LARGE: DeviceGlobal<AtomicU32> = DeviceGlobal::zeroed();
+    static SMALL: DeviceGlobal<AtomicU32> = DeviceGlobal::zeroed();
+    let sums = agree(|queue| {
+        queue.write(&LARGE, &0)?;
+        queue.write(&SMALL, &0)?;
+        let x = queue.upload(&[1u32, 5, 2, 9, 3, 3, 7, 0])?;
+        queue.parallel_for(8, &x, |i, x| {
+            let mut last: Option<&'static DeviceGlobal<AtomicU32>> = None;
+            for &x in &x[..i] {
+                if x > 6 {
+                    last = Some(&LARGE);
+                } else if x > 4 {
+                    last = Some(&SMALL);
+                }
+            }
+            if let Some(last) = last {
+                last.fetch_add(1 + x[i], Relaxed);
+            }
+        })?;
+        Ok(vec![queue.read(&LARGE)?, queue.read(&SMALL)?])
+    });
+    assert_eq!(sums, [17, 13]);
+}

@@ -70,6 +70,12 @@ macro_rules! functions {
             }
 
             #[test]
+            fn powers_of_two_of_integers() {
+                let exponents: Vec<i32> = (-1100..1100).collect();
+                map_within(16, &exponents, |n| [(n as $float).exp2(), (2.0 as $float).powf(n as $float), (n as i8 as $float).exp2()]);
+            }
+
+            #[test]
             fn constants_and_interpolation() {
                 use core::$float::consts::{E, LN_2, PI, SQRT_2};
                 map(&arguments(), |x| if x.is_finite() { [x * PI, x / E, x - LN_2, x + SQRT_2].map($float::to_bits) } else { [0; 4] });

@@ -1,8 +1,11 @@
 //! Panics of every kind, with their places.
 
 use core::cell::RefCell;
+use core::convert::Infallible;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crosscut_language::{Message, panics};
+use crosscut::prelude::*;
+use crosscut_language::{Message, panics, targets};
 
 const INPUTS: &[u32] = &[1, 2, 3, 99, 4, 5];
 
@@ -107,4 +110,67 @@ fn a_panic_deep_in_loops_ends_only_its_item() {
         sum
     });
     assert_eq!(panic.message, "here");
+}
+
+/// What the user has on a type of `core` is no panic of `core`'s.
+trait Fail {
+    fn fail(self, text: &str) -> !;
+
+    fn fail_as_ever(self) -> !
+    where
+        Self: Sized,
+    {
+        self.fail("as ever")
+    }
+}
+
+static SEEN: DeviceGlobal<AtomicU32> = DeviceGlobal::zeroed();
+
+impl Fail for Option<u32> {
+    #[inline(never)]
+    fn fail(self, text: &str) -> ! {
+        SEEN.store(self.unwrap_or(9), Relaxed);
+        assert!(text.is_empty(), "failed as meant");
+        panic!("not as meant")
+    }
+}
+
+#[test]
+fn what_is_done_before_a_panic_is_done_also_on_types_of_core() {
+    type Kernel = fn(&Queue) -> crosscut::Result<Event>;
+    let kernels: [(Kernel, &str); 3] = [
+        (
+            |queue| queue.parallel_for(1, (), |i, ()| Some(i as u32 + 5).fail("now")),
+            "failed as meant",
+        ),
+        (
+            |queue| queue.parallel_for(1, (), |i, ()| Some(i as u32 + 5).fail_as_ever()),
+            "failed as meant",
+        ),
+        (
+            |queue| {
+                queue.parallel_for(1, (), |i, ()| {
+                    let never: Result<Infallible, u32> = Err(i as u32 + 5);
+                    match never.unwrap_or_else(|seen| {
+                        SEEN.store(seen, Relaxed);
+                        panic!("my own text")
+                    }) {}
+                })
+            },
+            "my own text",
+        ),
+    ];
+    for target in targets() {
+        for (kernel, text) in kernels {
+            let queue = &target.queue;
+            queue.write(&SEEN, &0).unwrap();
+            let error = kernel(queue).unwrap().wait().unwrap_err().to_string();
+            assert!(
+                error.contains(text) && error.contains("panics.rs"),
+                "{}: {error}",
+                target.name
+            );
+            assert_eq!(queue.read(&SEEN).unwrap(), 5, "{}", target.name);
+        }
+    }
 }

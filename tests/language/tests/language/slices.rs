@@ -153,3 +153,28 @@ fn constant_tables() {
         [PRIMES[i as usize % 10], (weights[i as usize % 3] * 8.0) as i32 as u32]
     });
 }
+
+/// What vectorises such loops on CPUs asks for more than SPIR-V has.
+#[test]
+fn loops_over_bytes_that_end_early() {
+    let rows: Vec<[u8; 40]> = (0..12u8)
+        .map(|row| core::array::from_fn(|i| (i as u32 * (u32::from(row) * 37 + 11)) as u8))
+        .collect();
+    map(&rows, |row| {
+        let mut same = 0;
+        while same < 40 && row[same] != row[20] {
+            same += 1;
+        }
+        let found = |at: Option<usize>| at.map_or(99, |at| at as u32);
+        [
+            found(row.iter().position(|&b| b == row[17])),
+            found(row.iter().rposition(|&b| b > 200)),
+            same as u32,
+            row.iter().take_while(|&&b| b < 200).count() as u32,
+            found(row.map(|b| b as i8 as i16 * 3).iter().position(|&x| x < 0)),
+            found(row.map(|b| b & 1 == 0).iter().position(|&even| !even)),
+            row.iter().map(|&b| u32::from(b)).sum(),
+            u32::from(row.contains(&77)),
+        ]
+    });
+}

@@ -17,6 +17,7 @@ use crate::ir::{Call, Ir, Item, Kind, tokens};
 use crate::job::Diagnostic;
 use crate::names;
 use crate::passes::globals::used_globals;
+use crate::passes::legalise::DROPPED;
 use crate::passes::{self, constants, library, panics};
 use debug::{DebugInfo, Frame};
 use problem::Problem;
@@ -172,6 +173,9 @@ fn problem_of(ir: &Ir, device_globals: &BTreeSet<&str>, line: &str) -> Option<Pr
     {
         if call.callee == "asm" {
             return Some(Problem::Assembly);
+        }
+        if call.callee.starts_with("@llvm.x86.") && !DROPPED.contains(&call.callee) {
+            return Some(Problem::OneCpu);
         }
         if call.callee.starts_with('%') {
             return Some(Problem::Pointer);

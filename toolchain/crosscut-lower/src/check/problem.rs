@@ -42,6 +42,8 @@ pub(crate) enum Problem {
     Captured,
     /// Has inline assembly.
     Assembly,
+    /// Uses an instruction of the host's CPU, by its intrinsic.
+    OneCpu,
     /// Waits at a barrier that some items of a group may not reach.
     Barrier,
     /// Divides integers of 128 bits.
@@ -145,6 +147,7 @@ impl Problem {
             Self::ThreadLocal => "a kernel uses a thread local, which only the host has".into(),
             Self::Captured => "a kernel follows a captured reference to host memory".into(),
             Self::Assembly => "a kernel contains inline assembly, which is the host's".into(),
+            Self::OneCpu => "a kernel uses an instruction that only the host's CPU has".into(),
             Self::Barrier => {
                 "a barrier stands where some items of a work-group may not arrive".into()
             }
@@ -174,6 +177,7 @@ impl Problem {
             Self::SpecConstant { .. } => "read here",
             Self::Captured => "the reference is followed here",
             Self::Assembly => "assembled here",
+            Self::OneCpu => "used here",
             Self::Barrier => "items that went another way do not wait here",
             Self::WideDivision => "divided here",
         }
@@ -214,7 +218,9 @@ impl Problem {
                 "capture the value itself, or upload the data to a buffer and pass that as an \
                  argument"
             }
-            Self::Assembly => "write it in Rust; `core::arch` and `asm!` are for one CPU",
+            Self::Assembly | Self::OneCpu => {
+                "write it in Rust; `core::arch` and `asm!` are for one CPU"
+            }
             Self::Barrier => "move it out of the branch or loop that depends on the item's index",
             Self::WideDivision => "divide 64-bit integers, or use floating point",
             Self::Undefined { .. } => {

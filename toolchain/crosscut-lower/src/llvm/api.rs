@@ -139,9 +139,6 @@ functions! {
     LLVMGetBasicBlockParent: fn(Ref) -> Ref;
     LLVMRunPasses: fn(Ref, *const c_char, Ref, Ref) -> Ref;
     LLVMCreatePassBuilderOptions: fn() -> Ref;
-    LLVMPassBuilderOptionsSetLoopVectorization: fn(Ref, c_int);
-    LLVMPassBuilderOptionsSetSLPVectorization: fn(Ref, c_int);
-    LLVMPassBuilderOptionsSetLoopInterleaving: fn(Ref, c_int);
     LLVMDisposePassBuilderOptions: fn(Ref);
     LLVMGetErrorMessage: fn(Ref) -> *mut c_char;
     LLVMDisposeErrorMessage: fn(*mut c_char);

@@ -114,8 +114,11 @@ impl Llvm {
     }
 }
 
-/// Tells the SPIR-V back end which extensions it may use where a module asks for them, and to leave loops as they
+/// Tells the SPIR-V back end which extensions it may use where a module asks for them, and LLVM to leave loops as they
 /// are. LLVM ends the process if it is told twice.
+///
+/// Vectorisers stay off: devices vectorise across items, and what vectorises loops that end early asks for what the
+/// back end does not have. (A pass builder's own options do not: a level of optimisation goes over them.)
 ///
 /// What makes loops cheaper before code is written counts in integers of any width: of `address & 3` two bits, of
 /// which the back end makes eight and forgets to cut off the rest.
@@ -124,9 +127,17 @@ fn set_options(api: &Api) {
     TOLD.call_once(|| {
         let list = spirv::VARIABLE_EXTENSIONS.map(|name| format!("+{name}")).join(",");
         let option = c_string(&format!("--spirv-ext={list}"));
-        let arguments = [c"crosscut-lower".as_ptr(), option.as_ptr(), c"--disable-lsr".as_ptr()];
-        // SAFETY: three terminated strings, which LLVM copies, and no text about the program.
-        unsafe { (api.LLVMParseCommandLineOptions)(3, arguments.as_ptr(), null()) };
+        let arguments = [
+            c"crosscut-lower",
+            option.as_c_str(),
+            c"--vectorize-loops=false",
+            c"--vectorize-slp=false",
+            c"--interleave-loops=false",
+            c"--disable-lsr",
+        ];
+        let pointers = arguments.map(CStr::as_ptr);
+        // SAFETY: six terminated strings, which LLVM copies, and no text about the program.
+        unsafe { (api.LLVMParseCommandLineOptions)(6, pointers.as_ptr(), null()) };
     });
 }
 

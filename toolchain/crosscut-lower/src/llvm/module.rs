@@ -129,7 +129,7 @@ impl Module {
         if failed != 0 { Err(self.llvm.reported("modules cannot be linked")) } else { Ok(()) }
     }
 
-    /// Runs LLVM passes, in `opt`'s notation. Vectorisers stay off: devices vectorise across items.
+    /// Runs LLVM passes, in `opt`'s notation.
     pub(crate) fn run(
         &mut self,
         passes: &str,
@@ -139,12 +139,6 @@ impl Module {
         let passes = c_string(passes);
         // SAFETY: takes nothing; freed below.
         let options = unsafe { (api.LLVMCreatePassBuilderOptions)() };
-        // SAFETY: the options live.
-        unsafe { (api.LLVMPassBuilderOptionsSetLoopVectorization)(options, 0) };
-        // SAFETY: the options live.
-        unsafe { (api.LLVMPassBuilderOptionsSetSLPVectorization)(options, 0) };
-        // SAFETY: the options live.
-        unsafe { (api.LLVMPassBuilderOptionsSetLoopInterleaving)(options, 0) };
         let machine = machine.map_or(null_mut(), TargetMachine::raw);
         // SAFETY: module, machine and options live; the pass list is terminated.
         let error = unsafe { (api.LLVMRunPasses)(self.module, passes.as_ptr(), machine, options) };

@@ -199,19 +199,12 @@ fn collect_symbols(
     }
     let definition = function.instructions().find(|instruction| instruction.result == Some(name));
     match definition {
-        Some(Instruction { opcode: "select" | "phi", text, .. }) => {
-            if text.contains("getelementptr ") {
+        Some(choice) if matches!(choice.opcode, "select" | "phi") => {
+            if choice.text.contains("getelementptr ") {
                 return Err(ONE_OF_SEVERAL.into());
             }
-            let skipped = if text.contains("= select") { 1 } else { 0 };
-            let values = tokens(text)
-                .map(|token| token.1)
-                .skip(1)
-                .filter(|token| token.starts_with(['%', '@']))
-                .skip(skipped);
-            let labels = if skipped == 0 { 2 } else { 1 };
             let mut from_memory = false;
-            for value in values.step_by(labels) {
+            for value in choices(&choice) {
                 from_memory |= collect_symbols(function, value, symbols, seen)?;
             }
             Ok(from_memory)
@@ -221,6 +214,22 @@ fn collect_symbols(
         }
         _ => Ok(true),
     }
+}
+
+/// The values that a `select` or `phi` chooses from, but for those that are no address at all: nobody follows them.
+fn choices<'a>(instruction: &Instruction<'a>) -> Vec<&'a str> {
+    let is_address =
+        |value: &&str| !["null", "poison", "undef"].iter().any(|it| value.ends_with(it));
+    let pieces = split_at_commas(instruction.rest()).into_iter();
+    let values: Vec<&str> = match instruction.opcode {
+        // `ptr [ %a, %from ]`, and the rest without a type.
+        "phi" => pieces
+            .filter_map(|piece| Some(piece.split_once('[')?.1.split_once(',')?.0.trim()))
+            .collect(),
+        // `i1 %c`, `ptr %a` and `ptr %b`, and what is noted about it.
+        _ => pieces.skip(1).take(2).collect(),
+    };
+    values.into_iter().filter(is_address).collect()
 }
 
 /// The statics that constants which the function mentions lead to.

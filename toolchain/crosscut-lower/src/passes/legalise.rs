@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 use super::{library, memory_scopes, narrow};
 use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
-/// Intrinsics that are there only for the optimiser.
-const DROPPED: &[&str] = &[
+/// Intrinsics that are there only for the optimiser, or for the host's CPU to wait in comfort.
+pub(crate) const DROPPED: &[&str] = &[
     "@llvm.lifetime.start",
     "@llvm.lifetime.end",
     "@llvm.assume",
@@ -22,6 +22,7 @@ const DROPPED: &[&str] = &[
     "@llvm.invariant.end",
     "@llvm.donothing",
     "@llvm.prefetch",
+    "@llvm.x86.sse2.pause",
 ];
 
 /// Runs the pass.
@@ -79,8 +80,28 @@ fn legalise(line: &str) -> Option<String> {
         {
             Some(wide(&instruction).unwrap_or_else(|| line.to_owned()))
         }
+        "sitofp" => Some(signed_bit(&instruction).unwrap_or_else(|| line.to_owned())),
         _ => Some(line.to_owned()),
     }
+}
+
+/// A bit as a number with a sign is 0 or -1, of which the SPIR-V writer makes 0 or 1.
+fn signed_bit(instruction: &Instruction<'_>) -> Option<String> {
+    let (operand, to) = instruction.rest().split_once(" to ")?;
+    let (from, bit) = operand.rsplit_once(' ')?;
+    let to = split_at_commas(to).first()?.trim();
+    let minus_one = if from == "i1" {
+        "-1.000000e+00".to_owned()
+    } else {
+        let (count, kind) = to.strip_prefix('<')?.strip_suffix('>')?.split_once(" x ")?;
+        let element = format!("{kind} -1.000000e+00");
+        if from != format!("<{count} x i1>") {
+            return None;
+        }
+        format!("<{}>", vec![element; count.parse().ok()?].join(", "))
+    };
+    let result = instruction.result?;
+    Some(format!("  {result} = select {from} {bit}, {to} {minus_one}, {to} zeroinitializer"))
 }
 
 /// A constant that contains its own address, directly or through others: SPIR-V has no way to write
@@ -232,6 +253,23 @@ mod tests {
         assert_eq!(self_reference(&Ir::parse(chain)), None);
         let ring = "@a = constant ptr @b\n@b = constant ptr @b\n";
         assert_eq!(self_reference(&Ir::parse(ring)), Some("@b"));
+    }
+
+    #[test]
+    fn a_bit_with_a_sign_is_minus_one() {
+        let legal = |line: &str| legalise(line).unwrap();
+        assert_eq!(
+            legal("  %f = sitofp i1 %b to double, !dbg !3"),
+            "  %f = select i1 %b, double -1.000000e+00, double zeroinitializer"
+        );
+        assert_eq!(
+            legal("  %f = sitofp <2 x i1> %b to <2 x float>"),
+            "  %f = select <2 x i1> %b, <2 x float> <float -1.000000e+00, float -1.000000e+00>, \
+             <2 x float> zeroinitializer"
+        );
+        for other in ["  %f = sitofp i8 %i1 to float", "  %f = sitofp <2 x i8> %b to <2 x float>"] {
+            assert_eq!(legal(other), other);
+        }
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub(crate) fn definition(name: &str) -> Option<String> {
     if let Some(spaces) = name.strip_prefix("memmove.p") {
         return memmove(spaces);
     }
+    if let Some(kind) = name.strip_prefix("ldexp.").and_then(|kinds| kinds.strip_suffix(".i32")) {
+        return ldexp(kind);
+    }
     match name {
         "memcmp" | "bcmp" => Some(memcmp(name)),
         "umulh.i64" => Some(UMULH.into()),
@@ -137,14 +140,29 @@ fn overflow(operation: &str, bits: u32) -> Option<String> {
     Some(text.replace("iN", &format!("i{bits}")))
 }
 
+/// A number times a power of two, which the optimiser makes of `exp2` and `pow` of integers.
+fn ldexp(kind: &str) -> Option<String> {
+    let (scalar, letter) = float(kind)?;
+    Some(format!(
+        "define internal {scalar} @__crosscut_ldexp.{kind}.i32({scalar} %a, i32 %b) alwaysinline {{\n  \
+         %r = call {scalar} @_Z5ldexp{letter}i({scalar} %a, i32 %b)\n  ret {scalar} %r\n}}\n\
+         declare {scalar} @_Z5ldexp{letter}i({scalar}, i32) nounwind willreturn memory(none)\n"
+    ))
+}
+
+/// A float as LLVM's assembly has it, and as OpenCL's names of functions do.
+fn float(kind: &str) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        "f32" => ("float", "f"),
+        "f64" => ("double", "d"),
+        "f16" => ("half", "Dh"),
+        _ => return None,
+    })
+}
+
 /// A product and a sum: OpenCL's fused form is a slow call on CPUs, and Rust asks for none.
 fn fmuladd(kind: &str) -> Option<String> {
-    let scalar = match kind {
-        "f32" => "float",
-        "f64" => "double",
-        "f16" => "half",
-        _ => return None,
-    };
+    let (scalar, _) = float(kind)?;
     Some(format!(
         "define internal {scalar} @__crosscut_fmuladd.{kind}({scalar} %a, {scalar} %b, {scalar} %c) alwaysinline {{\n  \
          %p = fmul {scalar} %a, %b\n  %s = fadd {scalar} %p, %c\n  ret {scalar} %s\n}}\n"

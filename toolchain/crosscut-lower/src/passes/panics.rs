@@ -99,6 +99,13 @@ impl Shape {
         }
     }
 
+    /// Whether the function with this path is there to panic, and for nothing else.
+    fn is_known(path: &str) -> bool {
+        path.starts_with("core::panicking::")
+            || path.starts_with("std::panicking::")
+            || Self::of(path) != Self::of("")
+    }
+
     /// The number that stands for it in the call.
     fn number(self) -> u32 {
         match self {
@@ -150,7 +157,7 @@ pub(crate) fn run(ir: &mut Ir) {
     }
 }
 
-/// The functions that never return and belong to the standard library, and traps.
+/// The functions that never return and do nothing but panic, as far as the standard library has them, and traps.
 fn panic_functions(ir: &Ir) -> HashMap<String, Shape> {
     let noreturn: HashSet<&str> = ir
         .items
@@ -170,7 +177,11 @@ fn panic_functions(ir: &Ir) -> HashMap<String, Shape> {
         if matches!(name, "llvm.trap" | "llvm.ubsantrap" | "abort") {
             shapes.insert(item.name.clone(), Shape::of("abort"));
         } else if ends && names::is_of_std(name) {
-            shapes.insert(item.name.clone(), Shape::of(&names::path_of(name)));
+            let path = names::path_of(name);
+            // Of another one that is here the code counts, and ends in one of these: it may call what is the user's.
+            if item.kind == Kind::Declaration || Shape::is_known(&path) {
+                shapes.insert(item.name.clone(), Shape::of(&path));
+            }
         }
     }
     shapes
@@ -263,6 +274,17 @@ mod tests {
             ir.find("@f").unwrap().lines[1],
             "  call void @__crosscut_panic(i32 1, ptr @p, ptr @t, ptr inttoptr (i64 57 to ptr), i64 0, i64 0)"
         );
+    }
+
+    #[test]
+    fn a_method_of_the_user_on_a_type_of_core_keeps_what_it_does_before_it_panics() {
+        let text = "define void @f() {\n  call void @_RNvXCsgbTIekHar5R_1pINtNtCsgEmfK2I1SDS_4core6option6OptionmENtB2_4Fail4fail() #1\n  unreachable\n}\n\
+                    declare void @_RNvXCsgbTIekHar5R_1pINtNtCsgEmfK2I1SDS_4core6option6OptionmENtB2_4Fail4fail() #1\n\
+                    define void @_RNvMNtCsgEmfK2I1SDS_4core6optionINtB2_6OptionmE6unwrapCsgbTIekHar5R_1p() #1 {\n  unreachable\n}\n\
+                    attributes #1 = { noreturn }\n";
+        let mut ir = Ir::parse(text);
+        run(&mut ir);
+        assert!(ir.print().starts_with(text), "{}", ir.print());
     }
 
     #[test]
