@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crosscut_adapter_api::{DriverError, Memory, MemoryKind, exit};
+use crosscut_adapter_api::{DriverError, Memory, MemoryKind, exit, whole_words};
 
 use crate::abi::{self, DevicePointer};
 use crate::context::ContextHandle;
@@ -44,7 +44,7 @@ impl CuMemory {
         let (api, _entered) = (context.api, context.enter(call)?);
         // Beyond what the driver grants, ask for more bytes and begin at the first that is aligned.
         let slack = if align > ALWAYS_ALIGNED { align } else { 0 };
-        let Some(bytes) = size.get().checked_add(slack) else {
+        let Some(bytes) = whole_words(size).and_then(|size| size.checked_add(slack)) else {
             return Err(api.error(call, abi::CUDA_ERROR_OUT_OF_MEMORY));
         };
         let mut allocation: DevicePointer = 0;

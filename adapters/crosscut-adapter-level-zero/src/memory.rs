@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crosscut_adapter_api::{DriverError, Memory, MemoryKind, exit};
+use crosscut_adapter_api::{DriverError, Memory, MemoryKind, exit, whole_words};
 
 use crate::abi::{self, Typed};
 use crate::context::ContextHandle;
@@ -57,7 +57,7 @@ impl ZeMemory {
         let _alive = exit::enter(call)?;
         // Beyond what drivers grant, ask for more bytes and begin at the first that is aligned.
         let slack = if align > LARGEST_ALIGNMENT { align } else { 0 };
-        let Some(bytes) = size.get().checked_add(slack) else {
+        let Some(bytes) = whole_words(size).and_then(|size| size.checked_add(slack)) else {
             return Err(error(call, abi::ZE_RESULT_ERROR_UNSUPPORTED_SIZE));
         };
         let driver_align = align.clamp(LEAST_ALIGNMENT, LARGEST_ALIGNMENT);

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind, Memory, MemoryKind};
+use crosscut_adapter_api::{DriverError, DriverErrorKind, Memory, MemoryKind, whole_words};
 
 use crate::context::ContextHandle;
 use crate::error::{check, error};
@@ -120,7 +120,8 @@ impl ClMemory {
         if let Some(part) = parts.get(&offset) {
             return Ok(*part);
         }
-        let region = BufferRegion { origin: offset, size: self.size.get() - offset };
+        let all = whole_words(self.size).unwrap_or(self.size.get());
+        let region = BufferRegion { origin: offset, size: all - offset };
         let mut status = 0;
         // SAFETY: `raw` is alive while `self` is, the region lies inside it because the runtime
         // gives offsets less than the size, and `region` is what this kind of part is made from.
@@ -161,7 +162,7 @@ fn allocate_usm(
     };
     // Beyond what drivers grant, ask for more bytes and begin at the first that is aligned.
     let slack = if align > LARGEST_USM_ALIGNMENT { align } else { 0 };
-    let Some(bytes) = size.get().checked_add(slack) else {
+    let Some(bytes) = whole_words(size).and_then(|size| size.checked_add(slack)) else {
         return Err(error(call, sys::CL_INVALID_BUFFER_SIZE));
     };
     let driver_align = align.clamp(LEAST_USM_ALIGNMENT, LARGEST_USM_ALIGNMENT) as u32;
@@ -217,13 +218,16 @@ fn allocate_object(
             unreachable!("the runtime asks for unified shared memory where there is some")
         }
     };
+    let Some(bytes) = whole_words(size) else {
+        return Err(error(CALL, sys::CL_INVALID_BUFFER_SIZE));
+    };
     let mut status = 0;
     // SAFETY: the context is alive, no host pointer is given, `status` is writable.
     let raw = unsafe {
         (context.api.clCreateBuffer)(
             context.raw,
             flags,
-            size.get(),
+            bytes,
             std::ptr::null_mut(),
             &raw mut status,
         )

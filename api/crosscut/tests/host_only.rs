@@ -129,6 +129,34 @@ fn a_thread_that_ends_may_submit_all_that_others_may() {
 }
 
 #[test]
+fn a_kernel_that_panics_while_it_unwinds_says_why_before_the_process_ends() {
+    const NAME: &str = "a_kernel_that_panics_while_it_unwinds_says_why_before_the_process_ends";
+    const CHILD: &str = "CROSSCUT_TEST_PANICS_TWICE";
+    struct Second;
+    impl Drop for Second {
+        fn drop(&mut self) {
+            panic!("the second");
+        }
+    }
+    if std::env::var_os(CHILD).is_some() {
+        let panics = |()| {
+            let _second = Second;
+            panic!("the first")
+        };
+        let _ = host().single_task((), panics).unwrap().wait();
+        return;
+    }
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let child = child.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1").output().unwrap();
+    assert!(!child.status.success());
+    let told = String::from_utf8(child.stderr).unwrap();
+    let said =
+        |text: &str| told.find(text).unwrap_or_else(|| panic!("`{text}` is missing in:\n{told}"));
+    let places = ["a kernel panicked at ", "host_only.rs:", ": the first\n", ": the second\n"];
+    assert!(places.map(said).is_sorted());
+}
+
+#[test]
 fn kernels_print_although_somebody_who_waits_for_them_has_standard_output() {
     const NAME: &str = "kernels_print_although_somebody_who_waits_for_them_has_standard_output";
     const CHILD: &str = "CROSSCUT_TEST_HAS_STANDARD_OUTPUT";

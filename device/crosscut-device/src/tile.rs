@@ -65,7 +65,8 @@ impl<T: DeviceData> Tile<'_, T> {
     }
 
     /// Every item writes `value` to the element with its own linear index in the group; then all see
-    /// those elements. Items beyond the end of the memory write nothing.
+    /// those elements. Items beyond the end of the memory write nothing. An item that unwinds, in a
+    /// destructor of its own, is lent nothing.
     #[inline(always)]
     #[track_caller]
     pub fn share<I: Index>(&mut self, item: &NdItem<'_, I>, value: T) -> &[T] {

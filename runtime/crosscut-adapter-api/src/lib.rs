@@ -81,9 +81,17 @@ pub trait Device: Send + Sync {
     }
 }
 
+/// So many bytes, and what is missing to whole words of 32 bits: kernels reach an atomic of 8 or 16 bits by the word around
+/// it. `None` where no number is as large.
+#[must_use]
+pub fn whole_words(size: NonZeroUsize) -> Option<usize> {
+    size.get().checked_next_multiple_of(4)
+}
+
 /// An opened device.
 pub trait Context: Send + Sync {
-    /// Allocates uninitialised memory, aligned to `align` (a power of two) on the device.
+    /// Allocates uninitialised memory, aligned to `align` (a power of two) on the device: of a driver's, in
+    /// [whole words](whole_words).
     ///
     /// # Errors
     /// [`DriverErrorKind::OutOfMemory`] where there is not enough; the driver's refusal otherwise.

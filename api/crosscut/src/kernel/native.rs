@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
@@ -17,7 +18,8 @@ struct Report {
 }
 
 thread_local! {
-    static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+    /// The newest, and the one before it: a kernel that unwinds may panic, and catch that.
+    static REPORTS: RefCell<[Option<Report>; 2]> = const { RefCell::new([None, None]) };
 }
 
 /// Makes panics inside kernels silent: they are told as errors. Others go where they went before.
@@ -31,12 +33,35 @@ pub(crate) fn install_panic_hook() {
     INSTALLED.call_once(|| {
         let previous = take_hook();
         set_hook(Box::new(move |info| {
-            if place::inside_kernel() {
+            if !place::inside_kernel() {
+                previous(info);
+            } else if !info.location().is_some_and(|place| ends_the_process(place.file())) {
                 report(info);
             } else {
+                // Nobody will be told of them any more.
+                print_reports();
                 previous(info);
             }
         }));
+    });
+}
+
+/// Whether a panic in this file is the last one. `core`'s own place says so where a panic leaves what must not unwind: a
+/// destructor that runs while another one does, for example.
+fn ends_the_process(file: &str) -> bool {
+    file.ends_with("core/src/panicking.rs")
+}
+
+#[cold]
+fn print_reports() {
+    let _ = REPORTS.try_with(|reports| {
+        let Ok(reports) = reports.try_borrow() else { return };
+        for Report { message, file, line, column } in reports.iter().rev().flatten() {
+            let _ = writeln!(
+                std::io::stderr(),
+                "a kernel panicked at {file}:{line}:{column}: {message}"
+            );
+        }
     });
 }
 
@@ -47,9 +72,10 @@ fn report(info: &PanicHookInfo<'_>) {
     let report = Report { message: message(info.payload()), file, line, column };
     // Where the thread is at its end and the place is gone, `told` knows the message from the
     // payload. A second panic in here would end the process.
-    let _ = REPORT.try_with(|place| {
-        if let Ok(mut place) = place.try_borrow_mut() {
-            *place = Some(report);
+    let _ = REPORTS.try_with(|reports| {
+        if let Ok(mut reports) = reports.try_borrow_mut() {
+            reports.rotate_right(1);
+            reports[0] = Some(report);
         }
     });
 }
@@ -78,11 +104,14 @@ pub(super) fn catch(
 
 #[cold]
 fn told(at: usize, payload: Box<dyn Any + Send>) -> NativePanic {
-    let report = REPORT.try_with(|place| place.try_borrow_mut().ok()?.take()).ok().flatten();
+    let reports =
+        REPORTS.try_with(|reports| Some(std::mem::take(&mut *reports.try_borrow_mut().ok()?)));
+    let reports = reports.ok().flatten().unwrap_or_default();
     let message = message(&*payload);
-    // The report is of another panic where a kernel caught one itself and this one came without
-    // the hook, by `resume_unwind`.
-    let report = report.filter(|report| report.message == message).unwrap_or_else(|| Report {
+    // They are of other panics where a kernel caught these itself and this one came without the
+    // hook, by `resume_unwind`.
+    let report = reports.into_iter().flatten().find(|report| report.message == message);
+    let report = report.unwrap_or_else(|| Report {
         // Without the hook, or with another in its place, the place is not known.
         message,
         file: String::new(),

@@ -221,3 +221,20 @@ fn a_lock_is_waited_for() {
     });
     assert_eq!(locks, [5]);
 }
+
+/// The word around the last ones is not theirs alone, or is not all there.
+#[test]
+fn narrow_ones_at_the_end_of_their_memory() {
+    for count in 1..8 {
+        agree(|queue| {
+            let bytes = queue.zeroed::<AtomicU8>(count)?;
+            let pairs = queue.zeroed::<AtomicI16>(count)?;
+            queue.parallel_for(1000, (&bytes, &pairs), move |i, (bytes, pairs)| {
+                bytes[i % count].fetch_add(i as u8, Relaxed);
+                pairs[i % count].fetch_max(i as i16, Relaxed);
+            })?;
+            let (bytes, pairs) = (queue.download(&bytes)?, queue.download(&pairs)?);
+            Ok(bytes.into_iter().map(i16::from).chain(pairs).collect())
+        });
+    }
+}

@@ -98,7 +98,7 @@ fn signed_bits_to_floats() {
         [
             -((x > 7) as i64) as f32,
             ((x > 5) as i8 - 1) as f32,
-            (x > 3).then_some(-1i32).unwrap_or(0) as f32,
+            (if x > 3 { -1i32 } else { 0 }) as f32,
             -((x > 9) as i128) as f32,
             (-((x & 4 != 0) as i32) as f32 * 3.0) as i8 as f32,
             -((x & 1 == 0) as i16) as f64 as f32,

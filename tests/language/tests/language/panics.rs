@@ -135,6 +135,10 @@ impl Fail for Option<u32> {
     }
 }
 
+fn never(seen: u32) -> Result<Infallible, u32> {
+    Err(seen)
+}
+
 #[test]
 fn what_is_done_before_a_panic_is_done_also_on_types_of_core() {
     type Kernel = fn(&Queue) -> crosscut::Result<Event>;
@@ -150,8 +154,7 @@ fn what_is_done_before_a_panic_is_done_also_on_types_of_core() {
         (
             |queue| {
                 queue.parallel_for(1, (), |i, ()| {
-                    let never: Result<Infallible, u32> = Err(i as u32 + 5);
-                    match never.unwrap_or_else(|seen| {
+                    match never(i as u32 + 5).unwrap_or_else(|seen| {
                         SEEN.store(seen, Relaxed);
                         panic!("my own text")
                     }) {}

@@ -252,8 +252,9 @@ fn kind(parameter: Parameter) -> &'static str {
     }
 }
 
-/// The parameters with what is known of them: arguments do not overlap, by the rules of borrowing. Of
-/// local memory that may not be said, because it changes at barriers, which do not get its address.
+/// The parameters with what is known of them: arguments do not overlap where one of them is written, by the rules of
+/// borrowing, and for atomics, which those let be borrowed twice, because the runtime refuses such a launch. Of local memory
+/// that may not be said, because it changes at barriers, which do not get its address.
 fn declarations(parameters: &[Parameter], uses: &Uses) -> String {
     let declared: Vec<String> = parameters
         .iter()
