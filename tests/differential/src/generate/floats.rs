@@ -65,7 +65,7 @@ impl Maker {
         let of = Type::Float(float);
         let name = float.name();
         let depth = depth - 1;
-        match self.choices.below(18) {
+        match self.choices.below(19) {
             0 | 1 => self.float_leaf(float),
             2..=6 => {
                 let operator = *self.choices.pick(&["+", "-", "*", "/", "%"]);
@@ -117,6 +117,14 @@ impl Maker {
                 format!("sign_{name}({a}, {b})")
             }
             16 => self.element(&of, depth),
+            17 => {
+                // One bit: with a sign it is 0 or -1.
+                let int = *self.choices.pick(&["i8", "i16", "i32", "i64", "i128"]);
+                format!(
+                    "(({} as {int}).wrapping_neg() as {name})",
+                    self.expression(&Type::Bool, depth)
+                )
+            }
             _ => {
                 let function = *self.choices.pick(&["rem_euclid", "div_euclid"]);
                 let (a, b) = (self.expression(&of, depth), self.expression(&of, depth));
