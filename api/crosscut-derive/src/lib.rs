@@ -217,8 +217,9 @@ mod tests {
         for real in [
             // A name that is bound is never taken for that of a constant.
             &format!(
-                "#[repr(C)] pub struct S {{ pub a: One, pub b: u16 }}
-                 #[allow(non_upper_case_globals)] pub const field_0: One = One::A; {one}"
+                r#"#[repr(C)] pub struct S {{ pub a: One, pub b: u16 }}
+                   #[allow(non_upper_case_globals, reason = "the name counts")]
+                   pub const field_0: One = One::A; {one}"#
             ),
             "#[repr(C)] pub struct S { pub a: u16, pub b: [bool; 2] }",
             "#[repr(C)] pub struct S { pub a: u16, pub b: u8 }",
