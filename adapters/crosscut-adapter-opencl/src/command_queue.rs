@@ -114,7 +114,7 @@ impl CommandQueue {
             Err(refusal) => {
                 // A thread that was refused at the same time says as much.
                 let _ = self.broken.set(refusal.clone());
-                Settled::Unknown(refusal)
+                Settled::Unknown(Box::new(refusal))
             }
         }
     }

@@ -29,7 +29,7 @@ pub(crate) enum Settled {
     /// When this has, which does not fail.
     Behind(Arc<ClEvent>),
     /// The driver has refused what would tell.
-    Unknown(DriverError),
+    Unknown(Box<DriverError>),
 }
 
 /// A `cl_event`.
@@ -243,7 +243,7 @@ impl Event for ClEvent {
             Settled::Behind(settled) => {
                 callback::register_with_end(self.api, self.raw, settled.raw, call)
             }
-            Settled::Unknown(refusal) => Err(refusal.clone()),
+            Settled::Unknown(refusal) => Err((**refusal).clone()),
         }
     }
 

@@ -131,7 +131,9 @@ impl Lanes {
             lanes.push(Lane { queue: Arc::new(queue), last: None });
             return lanes.len() - 1;
         }
-        *next = (*next + 1) % lanes.len();
+        let mut turns = (1..=lanes.len()).map(|turn| (*next + turn) % lanes.len());
+        // Where all are broken, the one that is taken says so.
+        *next = turns.find(|&at| !lanes[at].queue.is_broken()).unwrap_or(*next);
         *next
     }
 }

@@ -175,13 +175,21 @@ impl Waiting {
     /// Waits for these commands, too.
     ///
     /// # Errors
-    /// A driver does not call, and only that says of a command which did not run that all it waited for has ended. What
-    /// has been counted until then makes nothing begin.
+    /// One of them cannot be waited for. What has been counted until then makes nothing begin.
     fn behind(self: &Arc<Self>, commands: &[Arc<Command>]) -> Result<(), DriverError> {
         commands.iter().try_for_each(|command| {
             self.left.fetch_add(1, Ordering::Relaxed);
             let told = Arc::clone(self);
-            command.event.on_complete(Box::new(move |outcome| Self::arrive(&told, outcome)))
+            let call = Box::new(move |outcome| Self::arrive(&told, outcome));
+            let Err(refusal) = command.event.on_complete(call) else { return Ok(()) };
+            if command.waits {
+                // If it does not run, only such a call tells when all that it waited for has ended.
+                return Err(refusal);
+            }
+            // A driver that does not call can still be waited for.
+            let (told, command) = (Arc::clone(self), Arc::clone(command));
+            let wait = Box::new(move || Self::arrive(&told, command.event.wait()));
+            worker::run(wait).map_err(|_| no_thread())
         })
     }
 

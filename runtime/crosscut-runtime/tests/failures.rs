@@ -145,8 +145,17 @@ fn a_driver_that_does_not_call_back_is_waited_for_instead() {
     let event = launch(&one, || 704, 1, &[]).unwrap();
     launch_after(&two, || 704, 1, &[], std::slice::from_ref(&event)).unwrap().wait().unwrap();
     let (sender, receiver) = std::sync::mpsc::channel();
-    one.host_task(Box::new(move || sender.send(()).unwrap()), &[event]).unwrap().wait().unwrap();
+    let again = sender.clone();
+    one.host_task(Box::new(move || again.send(()).unwrap()), &[event]).unwrap().wait().unwrap();
     receiver.recv().unwrap();
+    // Of a command that waits for others no wait tells when all of them have ended, if it does not run.
+    let barrier = one.barrier(&[]).unwrap();
+    mute.fail(Operation::OnComplete, 0, lost("mockOnComplete"));
+    let task = one.host_task(Box::new(move || sender.send(()).unwrap()), &[barrier]);
+    assert!(task.unwrap_err().to_string().contains("mockOnComplete"));
+    assert!(receiver.recv().is_err(), "it runs although it was refused");
+    one.wait().unwrap();
+    launch(&one, || 704, 1, &[]).unwrap().wait().unwrap();
 }
 
 #[test]
