@@ -65,8 +65,8 @@ pub(crate) fn list(memory: MemoryModel) -> Result<Vec<Arc<dyn Device>>, Absence>
         return Err(Absence {
             reason: "the OpenCL library found no driver".to_owned(),
             help: set_up::help(
-                "install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file; `cargo crosscut \
-                 doctor` looks for both",
+                "install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file, as \
+                 `.crosscut/env` in a checkout of Crosscut does once set up; `cargo crosscut doctor` looks for both",
             ),
         });
     }

@@ -282,8 +282,9 @@ impl Group<'_> {
             (Some(stop), None) => self.fault(index, lonely(group, rule), stop),
             (None, at) => {
                 let message = format!(
-                    "the first item of a {group} waits at a barrier that others have ended without: \
-                     {rule}"
+                    "this item waits at a barrier that others have ended without, item {} of its {group} among \
+                     them: {rule}",
+                    (self.items.linear)(index)
                 );
                 // Two items at their ends are not apart.
                 self.fault(first, message, at.unwrap_or(Stop::here()))

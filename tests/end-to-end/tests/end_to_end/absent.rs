@@ -34,8 +34,8 @@ fn without_a_driver_kernels_run_on_the_host_and_opencl_says_why_not() {
     assert_eq!(
         no_opencl(lab, |run| run.with("OCL_ICD_VENDORS", empty.path())),
         "the OpenCL library found no driver \
-         (install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file; `cargo crosscut \
-         doctor` looks for both)"
+         (install your device's OpenCL driver, or point OCL_ICD_VENDORS at the folder with its .icd file, as `.crosscut/env` \
+         in a checkout of Crosscut does once set up; `cargo crosscut doctor` looks for both)"
     );
 }
 
