@@ -420,7 +420,8 @@ fn a_leader_that_catches_the_end_of_its_group_hides_no_panic() {
         }
     });
     let error = gone.unwrap().wait().unwrap_err();
-    assert!(error.message().contains("that others have ended without"), "{error}");
+    let told = ["that others have ended without", "item 1 of its work-group"];
+    assert!(told.iter().all(|text| error.message().contains(text)), "{error}");
     let left = host().parallel_for(NdRange::new(4, 4), (), |item, ()| {
         let own = item.local();
         let _ = catch_unwind(AssertUnwindSafe(|| {
