@@ -102,10 +102,10 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     let data = quote!(::crosscut::DeviceData);
     let checks = types.iter().map(|field| {
         // The error, if any, is shown at the field.
-        quote_spanned! { field.span() => let _: fn() = <#field as #data>::is_plain; }
+        quote_spanned! { field.span() => let _: fn() = <#field as #data>::crosscut_is_plain; }
     });
     let sizes = quote_spanned! { Span::call_site() =>
-        <#name as #data>::SIZE == 0 #(+ <#types as #data>::SIZE)*
+        <#name as #data>::CROSSCUT_SIZE == 0 #(+ <#types as #data>::CROSSCUT_SIZE)*
     };
     Ok(quote! {
         // Nothing is given a name here: the types of the fields may depend on whatever has one.
@@ -167,8 +167,8 @@ mod tests {
     /// What the derived code needs of the crate it is for.
     const CROSSCUT: &str = "
         pub unsafe trait DeviceData: Sized {
-            type Host; type Element; const ATOMIC_WIDTH: usize; const SIZE: usize = size_of::<Self>();
-            fn is_plain() where Self: DeviceCopy {}
+            type Host; type Element; const ATOMIC_WIDTH: usize; const CROSSCUT_SIZE: usize = size_of::<Self>();
+            fn crosscut_is_plain() where Self: DeviceCopy {}
         }
         pub unsafe trait DeviceCopy: Copy + DeviceData {}
         macro_rules! plain { ($($t:ty)*) => {$(

@@ -24,13 +24,13 @@ pub unsafe trait DeviceData: Sized + Send + Sync + 'static {
     /// The bytes of one atomic if this is made of atomics, otherwise 0.
     const ATOMIC_WIDTH: usize;
 
-    /// For the derive macro, which reaches it by way of this trait.
+    /// For the derive macro, which reaches it by way of this trait. It has a name that no trait of a user's has.
     #[doc(hidden)]
-    const SIZE: usize = size_of::<Self>();
+    const CROSSCUT_SIZE: usize = size_of::<Self>();
 
     /// For the derive macro: compiles for plain values.
     #[doc(hidden)]
-    fn is_plain()
+    fn crosscut_is_plain()
     where
         Self: DeviceCopy,
     {

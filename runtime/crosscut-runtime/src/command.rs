@@ -36,7 +36,7 @@ pub(crate) struct Command {
     outcome: Mutex<Outcome>,
     is_task: bool,
     /// Whether it was told to wait for others: if one of them fails it may fail at once, while the rest still runs. A host
-    /// task does not: it ends when all of them have.
+    /// task does not: it ends when all of them have, but for those that failed at once themselves.
     pub(crate) waits: bool,
     /// Of a host task that failed: whether a copy for it may still run.
     may_run: AtomicBool,
@@ -164,7 +164,8 @@ impl Command {
         self.is_settled() || self.event.wait().is_ok() || self.has_failed_by_our_word()
     }
 
-    /// A host task whose event we had fail: it has ended, whatever drivers say.
+    /// A host task whose event we had fail: it has ended itself, whatever drivers say. (What it waited for and has left
+    /// behind is still known to the memory: it forgets nothing because of a task.)
     fn has_failed_by_our_word(&self) -> bool {
         self.is_task && !self.may_run.load(Ordering::Relaxed) && self.has_failed()
     }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crosscut_adapter_api::{self as adapter, DeviceInfo, Extent, KernelGroups};
+use crosscut_adapter_api::{self as adapter, DeviceInfo, Extent, KernelGroups, whole_words};
 
 use crate::Error;
 use crate::device::Device;
@@ -195,13 +195,15 @@ fn largest_divisor(size: usize, group: usize) -> usize {
     (1..=group.min(4096)).rev().find(|&part| size.is_multiple_of(part)).unwrap_or(1)
 }
 
-/// The bytes of local memory behind a binding; there is always an address, so at least one.
+/// The bytes of local memory behind a binding: whole words, as of all memory, and there is always an address, so at
+/// least one.
 pub(crate) fn local_size(binding: &Binding<'_>) -> NonZeroUsize {
     let size = match binding.source {
         Source::Local { size } => size,
         _ => 0,
     };
-    NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN)
+    let size = NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN);
+    whole_words(size).and_then(NonZeroUsize::new).unwrap_or(size)
 }
 
 /// Where local memory of a native launch goes: arguments one after the other, each on lines of its own.

@@ -68,6 +68,8 @@ fn crate_of_path(symbol: &str) -> Option<String> {
             "X" | "M" => without_disambiguator(inner)?,
             "C" => {
                 let name = without_disambiguator(inner)?;
+                // Of a name in other letters this is not the name, but no other crate's either.
+                let name = name.strip_prefix('u').unwrap_or(name);
                 let digits = name.find(|letter: char| !letter.is_ascii_digit())?;
                 let (length, name) = name.split_at(digits);
                 let name = name.strip_prefix('_').unwrap_or(name);
@@ -90,13 +92,25 @@ fn without_disambiguator(text: &str) -> Option<&str> {
 fn first_segment(symbol: &str) -> Option<String> {
     let name = rustc_demangle::try_demangle(symbol).ok()?;
     let name = format!("{name:#}");
-    // Other manglings write implementations like this, too.
-    let of_trait = symbol.starts_with("_R").then(|| defaulted_trait(&name)).flatten();
+    // Implementations are written like this, too.
+    let of_trait = is_default_method(symbol).then(|| defaulted_trait(&name)).flatten();
     let path = of_trait.unwrap_or(&name);
     let path = path.trim_start_matches(['<', '&', '(', '[', '*']);
     let path = path.strip_prefix("mut ").or(path.strip_prefix("const ")).unwrap_or(path);
     let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
     Some(path[..end].to_owned())
+}
+
+/// Whether a symbol is a default method of a trait, or something in one: `Y` behind what is outside of it.
+fn is_default_method(symbol: &str) -> bool {
+    let Some(mut rest) = symbol.strip_prefix("_R") else { return false };
+    loop {
+        rest = match rest.split_at_checked(1) {
+            Some(("N", inner)) => inner.get(1..).unwrap_or_default(),
+            Some(("I", inner)) => inner,
+            first => return first.is_some_and(|first| first.0 == "Y"),
+        };
+    }
 }
 
 /// `C` of `<A<B> as C>::f`.
@@ -162,6 +176,11 @@ mod tests {
             // <core::option::Option<u32>>::unwrap, in core, for p.
             ("_RNvMNtCsgEmfK2I1SDS_4core6optionINtB2_6OptionmE6unwrapCsgbTIekHar5R_1p", "core"),
             ("_RINvNtCsgEmfK2I1SDS_4core3mem7size_ofmECsgbTIekHar5R_1p", "core"),
+            // <größe::T as core::ops::index::Index<usize>>::index, in a crate that is none of the others.
+            (
+                "_RNvXCs2yZgbTIekHar_u9gre_6ka8iNtB2_1TINtNtNtCsgEmfK2I1SDS_4core3ops5index5IndexjE5index",
+                "gre_6ka8i",
+            ),
         ] {
             assert_eq!(crate_of(symbol).as_deref(), Some(of), "{}", display(symbol));
         }

@@ -19,9 +19,9 @@ use crate::names;
 use crate::passes::globals::{UsedGlobal, used_globals};
 use crate::passes::outline::{self, Announcement};
 use crate::passes::{
-    aggregates, arrivals, assertions, atomic_access, constants, decorations, division, integers,
-    legalise, long_constants, masks, memory_scopes, parts, records, scope, sets, sites, spaces,
-    sub_groups, tables,
+    aggregates, arrivals, assertions, atomic_access, constants, decorations, division,
+    element_addresses, integers, legalise, long_constants, masks, memory_scopes, parts, records,
+    scope, sets, sites, spaces, sub_groups, tables,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -372,6 +372,7 @@ impl Lowering<'_> {
         })?;
         division::run(&mut ir);
         atomic_access::run(&mut ir);
+        element_addresses::run(&mut ir);
         memory_scopes::finish(&mut ir);
         long_constants::run(&mut ir);
         scope::internalise(&mut ir, used);

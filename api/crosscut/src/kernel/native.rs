@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::io::Write as _;
-use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 use crosscut_device::place;
@@ -35,7 +35,7 @@ pub(crate) fn install_panic_hook() {
         set_hook(Box::new(move |info| {
             if !place::inside_kernel() {
                 previous(info);
-            } else if !info.location().is_some_and(|place| ends_the_process(place.file())) {
+            } else if !ends_the_process(info) {
                 report(info);
             } else {
                 // Nobody will be told of them any more.
@@ -46,10 +46,18 @@ pub(crate) fn install_panic_hook() {
     });
 }
 
-/// Whether a panic in this file is the last one. `core`'s own place says so where a panic leaves what must not unwind: a
-/// destructor that runs while another one does, for example.
-fn ends_the_process(file: &str) -> bool {
-    file.ends_with("core/src/panicking.rs")
+/// Whether a panic is the last one, as far as can be told. `core`'s own place says so where a panic leaves what must not
+/// unwind, a destructor that runs while another one does for example; and these texts, of checks of `unsafe` code.
+fn ends_the_process(info: &PanicHookInfo<'_>) -> bool {
+    const TEXTS: [&str; 4] = [
+        "unsafe precondition(s) violated",
+        "misaligned pointer dereference",
+        "null pointer dereference occurred",
+        "trying to construct an enum from an invalid value",
+    ];
+    let is_cores = |place: &Location<'_>| place.file().ends_with("core/src/panicking.rs");
+    let text = message(info.payload());
+    info.location().is_some_and(is_cores) || TEXTS.iter().any(|start| text.starts_with(start))
 }
 
 #[cold]

@@ -238,3 +238,18 @@ fn narrow_ones_at_the_end_of_their_memory() {
         });
     }
 }
+
+#[test]
+fn narrow_ones_at_the_end_of_local_memory() {
+    agree(|queue| {
+        let mut y = queue.zeroed::<u32>(24)?;
+        let range = NdRange::new(24, 8);
+        queue.parallel_for(range, (&mut y, Local::new(3)), |item, (y, mut counts)| {
+            let counts: &[AtomicU8] = counts.fill(&item, |_| AtomicU8::new(0));
+            counts[item.local() % 3].fetch_add(item.global() as u8, Relaxed);
+            item.barrier();
+            *y = counts.iter().map(|count| u32::from(count.load(Relaxed))).sum();
+        })?;
+        queue.download(&y)
+    });
+}

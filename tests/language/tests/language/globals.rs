@@ -2,6 +2,7 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use crosscut::AtomicF32;
 use crosscut::prelude::*;
 use crosscut::property::DeviceImageScope;
 use crosscut_language::{agree, map};
@@ -227,4 +228,67 @@ fn a_global_is_kept_through_a_loop() {
         Ok(vec![queue.read(&LARGE)?, queue.read(&SMALL)?])
     });
     assert_eq!(sums, [17, 13]);
+}
+
+/// In debug builds the address of an element is an expression, whose offset counts bytes.
+#[test]
+fn every_atomic_of_an_element_with_image_scope_is_where_it_says() {
+    static WIDE: DeviceGlobal<[AtomicU64; 8], DeviceImageScope> = DeviceGlobal::zeroed();
+    static WORDS: DeviceGlobal<[AtomicU32; 8], DeviceImageScope> = DeviceGlobal::zeroed();
+    static FLOATS: DeviceGlobal<[AtomicF32; 4], DeviceImageScope> = DeviceGlobal::zeroed();
+    let found = agree(|queue| {
+        queue.write(&WIDE, &[1; 8])?;
+        queue.write(&WORDS, &[1; 8])?;
+        queue.write(&FLOATS, &[1.0; 4])?;
+        queue.single_task((), |()| {
+            WIDE[1].swap(0, Relaxed);
+            FLOATS[3].fetch_add(1.5, Relaxed);
+        })?;
+        queue.single_task((), |()| {
+            WIDE[2].fetch_add(5, Relaxed);
+        })?;
+        queue.single_task((), |()| {
+            WIDE[3].store(WORDS[7].load(Relaxed).into(), Relaxed);
+            WIDE[4].fetch_max(11, Relaxed);
+            let _ = WIDE[5].compare_exchange(1, 9, Relaxed, Relaxed);
+        })?;
+        queue.single_task((), |()| {
+            WORDS[1].swap(0, Relaxed);
+            WORDS[2].fetch_sub(5, Relaxed);
+            WORDS[3].fetch_nand(3, Relaxed);
+            let _ = WORDS[4].compare_exchange(1, 9, Relaxed, Relaxed);
+            FLOATS[1].fetch_min(0.5, Relaxed);
+        })?;
+        let floats = queue.read(&FLOATS)?.map(|float| u64::from(float.to_bits()));
+        let words = queue.read(&WORDS)?.map(u64::from);
+        Ok([queue.read(&WIDE)?.as_slice(), &words, &floats].concat())
+    });
+    assert_eq!(found[..8], [1, 0, 6, 1, 11, 9, 1, 1]);
+}
+
+/// Some letters of a name are words of LLVM's.
+#[test]
+#[allow(non_upper_case_globals, reason = "the name counts")]
+fn a_global_may_be_called_anything() {
+    static is_null: DeviceGlobal<AtomicU32> = DeviceGlobal::zeroed();
+    static undef: DeviceGlobal<AtomicU32> = DeviceGlobal::zeroed();
+    let counts = agree(|queue| {
+        queue.write(&is_null, &0)?;
+        queue.write(&undef, &0)?;
+        queue.parallel_for(9, (), |i, ()| {
+            let mut last: Option<&'static DeviceGlobal<AtomicU32>> = None;
+            for k in 0..i {
+                if k % 3 == 1 {
+                    last = Some(&is_null);
+                } else if k % 3 == 2 {
+                    last = Some(&undef);
+                }
+            }
+            if let Some(last) = last {
+                last.fetch_add(i as u32, Relaxed);
+            }
+        })?;
+        Ok(vec![queue.read(&is_null)?, queue.read(&undef)?])
+    });
+    assert_eq!(counts.iter().sum::<u32>(), (2..9).sum::<u32>());
 }

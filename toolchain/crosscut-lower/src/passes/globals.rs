@@ -219,7 +219,7 @@ fn collect_symbols(
 /// The values that a `select` or `phi` chooses from, but for those that are no address at all: nobody follows them.
 fn choices<'a>(instruction: &Instruction<'a>) -> Vec<&'a str> {
     let is_address =
-        |value: &&str| !["null", "poison", "undef"].iter().any(|it| value.ends_with(it));
+        |value: &&str| !matches!(value.rsplit(' ').next(), Some("null" | "poison" | "undef"));
     let pieces = split_at_commas(instruction.rest()).into_iter();
     let values: Vec<&str> = match instruction.opcode {
         // `ptr [ %a, %from ]`, and the rest without a type.

@@ -10,6 +10,7 @@ mod bits;
 pub(crate) mod constants;
 pub(crate) mod decorations;
 pub(crate) mod division;
+pub(crate) mod element_addresses;
 mod float_to_int;
 pub(crate) mod globals;
 mod initializers;
@@ -81,7 +82,7 @@ pub const PASSES: &[(&str, &str)] = &[
     ("legalise", "last, because the optimiser would bring back what it removes"),
     (
         "emit",
-        "inlines the library, runs aggregates, masks, integers, division, atomic-access and long-constants on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
+        "inlines the library, runs aggregates, masks, integers, division, atomic-access, element-addresses and long-constants on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
     ),
 ];
 
