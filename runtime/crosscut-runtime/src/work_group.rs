@@ -282,8 +282,9 @@ impl Group<'_> {
             (Some(stop), None) => self.fault(index, lonely(group, rule), stop),
             (None, at) => {
                 let message = format!(
-                    "this item waits at a barrier that others have ended without, item {} of its {group} among \
-                     them: {rule}",
+                    "the first item of a {} waits at a barrier that others have ended without, item {} of its \
+                     {group} among them: {rule}",
+                    if first == 0 { group } else { "sub-group" },
                     (self.items.linear)(index)
                 );
                 // Two items at their ends are not apart.
