@@ -74,8 +74,8 @@ struct Ready {
 }
 
 impl Queue {
-    /// Runs `task` on a thread of the host once `after`, and on a queue in order every command so
-    /// far, has completed. Returns at once.
+    /// Runs `task` on a thread of the host once `after`, the barriers before it, and on a queue in order
+    /// every command so far, have completed. Returns at once.
     ///
     /// # Errors
     /// The driver's refusal. A panic of the task comes from its event, or from whoever waits next.
@@ -105,6 +105,7 @@ impl Queue {
         for (allocation, access) in memory.uses() {
             allocation.uses().collect(access, self.origin, &mut waits);
         }
+        let barrier = if in_order { None } else { self.pending.unfinished_barrier() };
         let (event, promise) = self.context().inner().adapter.promise().map_err(failed)?;
         let command = Command::task(self.origin, event);
         let waiting = Arc::new(Waiting::new());
@@ -120,6 +121,8 @@ impl Queue {
             self.adapter.barrier(&[&*command.event]).map_err(failed)?;
         } else {
             waiting.behind(&waits).map_err(failed)?;
+            // The driver does not know of the task.
+            barrier.map_or(Ok(()), |it| waiting.behind_barrier(&it)).map_err(failed)?;
         }
         for (allocation, access) in memory.uses() {
             allocation.uses().note(access, &command);
@@ -159,10 +162,11 @@ impl Queue {
         }
         let events: Vec<&dyn adapter::Event> = waits.iter().map(|it| &*it.event).collect();
         let event = self.adapter.barrier(&events).map_err(failed)?;
+        let command = Command::behind_others(self.origin, event, Outcome::Settled);
+        self.pending.begin_barrier(&command);
         drop(step);
         drop(order);
-        let command = Command::behind_others(self.origin, event, Outcome::Settled);
-        self.pending.remember_barrier(&command);
+        self.pending.remember(&command);
         Ok(Event::of(command))
     }
 }
@@ -177,20 +181,36 @@ impl Waiting {
     /// # Errors
     /// One of them cannot be waited for. What has been counted until then makes nothing begin.
     fn behind(self: &Arc<Self>, commands: &[Arc<Command>]) -> Result<(), DriverError> {
-        commands.iter().try_for_each(|command| {
-            self.left.fetch_add(1, Ordering::Relaxed);
-            let told = Arc::clone(self);
-            let call = Box::new(move |outcome| Self::arrive(&told, outcome));
-            let Err(refusal) = command.event.on_complete(call) else { return Ok(()) };
-            if command.waits {
-                // If it does not run, only such a call tells when all that it waited for has ended.
-                return Err(refusal);
-            }
-            // A driver that does not call can still be waited for.
-            let (told, command) = (Arc::clone(self), Arc::clone(command));
-            let wait = Box::new(move || Self::arrive(&told, command.event.wait()));
-            worker::run(wait).map_err(|_| no_thread())
-        })
+        commands.iter().try_for_each(|command| self.behind_one(command, Self::arrive))
+    }
+
+    /// Waits for a barrier of the task's queue, too: for its end alone once somebody was told that it failed, as the queue
+    /// can be used after that.
+    fn behind_barrier(self: &Arc<Self>, barrier: &Arc<Command>) -> Result<(), DriverError> {
+        let arrive = match barrier.is_told() {
+            true => |waiting: &_, _| Self::arrive(waiting, Ok(())),
+            false => Self::arrive,
+        };
+        self.behind_one(barrier, arrive)
+    }
+
+    fn behind_one(
+        self: &Arc<Self>,
+        command: &Arc<Command>,
+        arrive: fn(&Arc<Self>, Result<(), DriverError>),
+    ) -> Result<(), DriverError> {
+        self.left.fetch_add(1, Ordering::Relaxed);
+        let told = Arc::clone(self);
+        let call = Box::new(move |outcome| arrive(&told, outcome));
+        let Err(refusal) = command.event.on_complete(call) else { return Ok(()) };
+        if command.waits {
+            // If it does not run, only such a call tells when all that it waited for has ended.
+            return Err(refusal);
+        }
+        // A driver that does not call can still be waited for.
+        let (told, command) = (Arc::clone(self), Arc::clone(command));
+        let wait = Box::new(move || arrive(&told, command.event.wait()));
+        worker::run(wait).map_err(|_| no_thread())
     }
 
     /// All have been counted.

@@ -31,6 +31,8 @@ struct List {
     commands: VecDeque<Arc<Command>>,
     /// Host tasks that may not have ended; they are among the commands, too.
     tasks: Vec<Arc<Command>>,
+    /// Of a queue out of order: the newest barrier, unless it is known to have completed.
+    barrier: Option<Arc<Command>>,
     /// At how many the finished ones are looked for: twice what was left the last time, so that
     /// looking costs little per launch however many stay.
     sweep_at: usize,
@@ -93,10 +95,24 @@ impl Pending {
         list.commands.push_back(Arc::clone(command));
     }
 
-    /// Remembers a barrier: as behind a task, native commands must ask whether it is their turn.
-    pub(crate) fn remember_barrier(&self, command: &Arc<Command>) {
+    /// There is a barrier: as behind a task, native commands must ask whether it is their turn. To be called before
+    /// anybody else has the driver take another one, so that the newest here is the driver's newest.
+    pub(crate) fn begin_barrier(&self, command: &Arc<Command>) {
         self.tasked.store(true, Ordering::Release);
-        self.remember(command);
+        if command.origin.line.is_none() {
+            self.list().barrier = Some(Arc::clone(command));
+        }
+    }
+
+    /// For a queue out of order: the barrier that what the driver does not order is behind. It stands for earlier ones,
+    /// which it is behind itself.
+    pub(crate) fn unfinished_barrier(&self) -> Option<Arc<Command>> {
+        if !self.has_had_tasks() {
+            return None;
+        }
+        let mut list = self.list();
+        list.barrier.take_if(|barrier| matches!(barrier.is_complete(), Ok(true)));
+        list.barrier.clone()
     }
 
     /// There is a host task, which runs before its call returns.

@@ -113,6 +113,37 @@ fn what_waits_for_a_failed_command_fails_and_a_host_task_does_not_run() {
 }
 
 #[test]
+fn host_tasks_run_after_a_barrier_whose_failure_was_told() {
+    register(vec![kernel(707, "before", vec![])], 0);
+    let mock = Mock::new();
+    mock.define_kernel("before", |_| ());
+    let device = device(&mock);
+    let context = &device.default_context().unwrap();
+    for order in [QueueOrder::InOrder, QueueOrder::OutOfOrder] {
+        let options = QueueOptions { order, ..QueueOptions::default() };
+        let (one, two) = (queue(&device), Queue::with_options(context, options).unwrap());
+        mock.hold();
+        let event = launch(&one, || 707, 1, &[]).unwrap();
+        let barrier = two.barrier(std::slice::from_ref(&event)).unwrap();
+        let behind = two.host_task(Box::new(|| ()), &[]).unwrap();
+        mock.lose_device();
+        assert_eq!(barrier.wait().unwrap_err().kind(), ErrorKind::DeviceLost);
+        // It runs or fails.
+        let _ = (behind.wait(), two.wait());
+        for _ in 0..2 {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let task = Box::new(move || sender.send(()).unwrap());
+            two.host_task(task, &[]).unwrap().wait().unwrap();
+            receiver.recv().unwrap();
+        }
+        // Not those that name it.
+        let named = two.host_task(Box::new(|| ()), std::slice::from_ref(&barrier)).unwrap();
+        assert_eq!(named.wait().unwrap_err().kind(), ErrorKind::DeviceLost);
+        assert!(one.wait().is_err());
+    }
+}
+
+#[test]
 fn a_host_task_that_panicked_is_told_once_and_does_not_hold_up_others() {
     let mock = Mock::new();
     let queue = queue(&device(&mock));

@@ -32,6 +32,7 @@ pub(super) const BEHAVIOURS: &[Behaviour] = &[
     everywhere("an event of a host task that runs is not complete", running),
     everywhere("other queues go on while a host task runs", others_go_on),
     everywhere("a barrier waits for host tasks", barrier_of_tasks),
+    everywhere("a host task comes after the barrier before it", after_barrier),
     everywhere("a barrier of events waits for those alone", barrier_of_events),
     everywhere("a barrier of events that have completed completes", barrier_of_completed),
     everywhere("a barrier on an idle queue completes at once", idle_barrier),
@@ -277,6 +278,30 @@ fn barrier_of_tasks(stage: &Stage) -> Outcome {
         }
         queue.barrier(&[])?.wait()?;
         ensure!(noted(&notes).len() == 3, "{:?}", noted(&notes));
+    }
+    Ok(())
+}
+
+fn after_barrier(stage: &Stage) -> Outcome {
+    let other = stage.another()?;
+    for queue in stage.both_orders()? {
+        for barriers in [1, 2] {
+            let notes = Notes::default();
+            let (first, sender) = held(&queue)?;
+            for _ in 0..barriers {
+                queue.barrier(&[])?;
+            }
+            queue.host_task(note(&notes, 1), &[])?;
+            // Some time, for one that waits for nothing.
+            for _ in 0..10 {
+                other.host_task(Box::new(|| ()), &[])?.wait()?;
+            }
+            ensure!(noted(&notes).is_empty(), "it overtook the barrier");
+            ensure!(!first.is_complete()?, "the held task has ended by itself");
+            drop(sender);
+            queue.wait()?;
+            ensure!(noted(&notes) == [1], "it did not run");
+        }
     }
     Ok(())
 }
