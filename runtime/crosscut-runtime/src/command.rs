@@ -35,8 +35,8 @@ pub(crate) struct Command {
     pub(crate) event: Box<dyn adapter::Event>,
     outcome: Mutex<Outcome>,
     is_task: bool,
-    /// Whether it was told to wait for others: if one of them fails it may fail at once, while the rest still runs. A host
-    /// task does not: it ends when all of them have, but for those that failed at once themselves.
+    /// Whether its driver was told to have it wait for others: if one of them fails it may fail at once, while the rest
+    /// still runs. Host tasks are not the driver's: [`may_leave_behind`](Self::may_leave_behind).
     pub(crate) waits: bool,
     /// Of a host task that failed: whether a copy for it may still run.
     may_run: AtomicBool,
@@ -164,8 +164,14 @@ impl Command {
         self.is_settled() || self.event.wait().is_ok() || self.has_failed_by_our_word()
     }
 
-    /// A host task whose event we had fail: it has ended itself, whatever drivers say. (What it waited for and has left
-    /// behind is still known to the memory: it forgets nothing because of a task.)
+    /// Whether it may end, by failing, while something that it was to come after still runs. A host task does where that
+    /// has failed at once itself, or where its driver neither calls nor waits.
+    pub(crate) fn may_leave_behind(&self) -> bool {
+        self.waits || self.is_task
+    }
+
+    /// A host task whose event we had fail: it has ended itself, whatever drivers say. (What it has
+    /// [left behind](Self::may_leave_behind) is still known to the memory.)
     fn has_failed_by_our_word(&self) -> bool {
         self.is_task && !self.may_run.load(Ordering::Relaxed) && self.has_failed()
     }

@@ -19,7 +19,7 @@ pub enum Access {
 #[derive(Default)]
 pub(crate) struct Uses {
     write: Option<Arc<Command>>,
-    /// Before that write, which was told to wait for them and for others: it may fail while they still run. Oldest first.
+    /// Before that write, which [may leave them behind](Command::may_leave_behind). Oldest first.
     before: Vec<(Access, Arc<Command>)>,
     lost: Lost,
     /// Before that write, which did not replace all that they wrote: kernels and host tasks whose panic,
@@ -149,8 +149,8 @@ impl Uses {
                 }
             }
             Access::Read => {
-                // One that was told to wait may fail before those of its queue have ended.
-                let mut reads = self.reads.iter_mut().filter(|_| !command.waits);
+                // Of its own queue, too.
+                let mut reads = self.reads.iter_mut().filter(|_| !command.may_leave_behind());
                 match reads.find(|read| command.origin.follows(read.origin)) {
                     Some(read) => *read = Arc::clone(command),
                     None => {
@@ -166,8 +166,7 @@ impl Uses {
         }
     }
 
-    /// Takes down what a new write comes after; no reads are left. What waits for nothing is behind commands of its own
-    /// queue alone, and does not end before they do.
+    /// Takes down what a new write comes after; no reads are left. What leaves nothing behind need not be looked behind.
     fn note_before(&mut self, command: &Arc<Command>) {
         if self.write.as_ref().is_some_and(|write| write.has_done_its_work()) {
             // And so has what was before it.
@@ -181,7 +180,7 @@ impl Uses {
         let write = self.write.iter().map(|write| (Access::Write, write));
         for (access, it) in write.chain(self.reads.iter().map(|read| (Access::Read, read))) {
             self.lost.note(access, it);
-            if command.waits && !it.is_told() && !it.has_done_its_work() {
+            if command.may_leave_behind() && !it.is_told() && !it.has_done_its_work() {
                 self.before.push((access, Arc::clone(it)));
             }
         }

@@ -1,14 +1,16 @@
-//! Host tasks whose memory cannot be brought to the host.
+//! Host tasks that fail because a driver refuses what they need.
 
 mod program;
 
 use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crosscut_adapter_api::{DriverError, DriverErrorKind};
-use crosscut_adapter_mock::{Mock, Operation};
-use crosscut_runtime::{Access, Binding, Buffer, Event, Queue, Source};
+use crosscut_adapter_mock::{Call, Mock, Operation};
+use crosscut_image::Parameter::Address;
+use crosscut_runtime::{Access, Binding, Buffer, Event, Queue, QueueOptions, QueueOrder, Source};
 use program::*;
 
 /// A task of the queue that is lent a buffer and has `captured`.
@@ -19,10 +21,13 @@ fn task(queue: &Queue, buffer: &Buffer, captured: impl Send + 'static) -> Event 
     unsafe { queue.host_task_with(&[binding], Box::new(move |_| drop(captured)), &[]) }.unwrap()
 }
 
+fn refusal() -> DriverError {
+    DriverError { kind: DriverErrorKind::Other, call: "mock", code: -1, log: None }
+}
+
 /// Lets the driver go on, and refuse to bring the memory of the next task.
 fn go_on_without_memory(mock: &Mock) {
-    let refusal = DriverError { kind: DriverErrorKind::Other, call: "mock", code: -1, log: None };
-    mock.fail(Operation::Read, 0, refusal);
+    mock.fail(Operation::Read, 0, refusal());
     mock.release();
 }
 
@@ -63,4 +68,54 @@ fn a_task_that_cannot_have_its_memory_ends_before_a_buffer_that_commands_behind_
     go_on_without_memory(&mock);
     fails(&task);
     drop(ManuallyDrop::into_inner(queue));
+}
+
+#[test]
+fn what_a_task_has_left_behind_is_waited_for_although_the_task_has_failed() {
+    register(vec![kernel(951, "slow", vec![Address { slot: 0 }])], 0);
+    for access in [Access::Write, Access::Read] {
+        let mock = Mock::new();
+        mock.define_kernel("slow", |_| ());
+        let device = device(&mock);
+        let order = QueueOrder::OutOfOrder;
+        let options = QueueOptions { order, ..QueueOptions::default() };
+        let context = &device.default_context().unwrap();
+        let (one, two) = (queue(&device), Queue::with_options(context, options).unwrap());
+        let buffer = Buffer::allocate(context, 8, 8).unwrap();
+        mock.hold();
+        let slow = launch(&one, || 951, 1, &[bind(&buffer, access)]).unwrap();
+        // The driver neither calls nor waits for the kernel.
+        for operation in [Operation::OnComplete, Operation::EventWait] {
+            mock.fail(operation, 0, refusal());
+        }
+        let task = task(&two, &buffer, ());
+        fails(&task);
+        assert!(task.wait().is_err());
+        let slow_ran = slow.is_complete().unwrap();
+        // The next command must not run beside it.
+        // SAFETY: nobody else writes the buffer.
+        unsafe { two.fill((&buffer).into(), &[1], &[]) }.unwrap();
+        let (mut first, mut next) = (None, None);
+        for call in mock.log() {
+            match call {
+                Call::Launch { event, .. } => first = Some(event),
+                Call::Fill { after, .. } => next = Some(after),
+                _ => {}
+            }
+        }
+        // Nor is the memory freed under it.
+        let (release, released) = (mock.clone(), Arc::new(AtomicBool::new(false)));
+        let releases = Arc::clone(&released);
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            releases.store(true, Relaxed);
+            release.release();
+        });
+        drop(buffer);
+        let waited = released.load(Relaxed);
+        thread.join().unwrap();
+        assert_eq!((slow_ran, next), (false, Some(Vec::from_iter(first))));
+        assert!(waited, "the kernel is waited for");
+        assert!(!mock.log().iter().any(|call| matches!(call, Call::FreedInUse { .. })));
+    }
 }

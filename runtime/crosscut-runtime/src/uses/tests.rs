@@ -85,6 +85,20 @@ fn a_read_that_failed_does_not_stand_for_the_one_before_it_on_its_queue() {
 }
 
 #[test]
+fn a_task_that_reads_does_not_stand_for_the_read_before_it_on_its_queue() {
+    let uses = &mut Uses::default();
+    let (slow, _, _) = submit(uses, Access::Read, line(1), false);
+    let ends = Happening::default();
+    let task = Command::task(line(1), Box::new(ends.clone()));
+    uses.note(Access::Read, &task);
+    task.fail_with(promise_dropped());
+    ends.end(Err(promise_dropped()));
+    assert!(task.wait().is_err());
+    let (_, _, after) = submit(uses, Access::Write, line(2), false);
+    assert!(is(&after, &[&slow]));
+}
+
+#[test]
 fn whoever_comes_after_a_failure_fails_until_somebody_was_told_of_it() {
     however_told(|| {
         let uses = &mut Uses::default();
