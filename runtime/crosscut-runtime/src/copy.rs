@@ -392,3 +392,37 @@ fn to_host(failed: impl Into<FailedCopy>) -> Error {
 fn filling(error: DriverError) -> Error {
     Error::driver("filling a buffer", error)
 }
+
+#[cfg(all(test, not(feature = "shuttle")))]
+mod tests {
+    use crosscut_adapter_api::{QueueOptions, QueueOrder};
+    use crosscut_adapter_mock::Mock;
+
+    use super::*;
+    use crate::{Buffer, Runtime};
+
+    #[test]
+    fn thousands_of_copies_to_the_host_behind_writes_share_whom_they_wait_for() {
+        let mock = Mock::new();
+        let runtime = Runtime::with_selector(vec![Arc::new(mock.clone())], "");
+        let context = &runtime.devices().unwrap().remove(0).default_context().unwrap();
+        let options = QueueOptions { order: QueueOrder::OutOfOrder, ..QueueOptions::default() };
+        let queue = Queue::with_options(context, options).unwrap();
+        let buffer = Buffer::allocate(context, 8, 8).unwrap();
+        let (mut bytes, mut events, mut readings) = ([0; 2000], Vec::new(), Vec::new());
+        mock.hold();
+        for byte in &mut bytes {
+            // SAFETY: nobody else writes the buffer.
+            events.push(unsafe { queue.fill((&buffer).into(), &[1; 8], &[]) }.unwrap());
+            let part = Region::new(&buffer, 0..1).unwrap();
+            // SAFETY: the byte is there until the wait below.
+            readings.push(unsafe { queue.start_read(part, byte, 0, &[]) }.unwrap());
+        }
+        let first = events[0].unsettled().next().unwrap();
+        let known_to = Arc::strong_count(first);
+        mock.release();
+        readings.iter().for_each(|reading| reading.wait().unwrap());
+        assert_eq!(bytes, [1; 2000]);
+        assert!(known_to < 20, "{known_to}");
+    }
+}

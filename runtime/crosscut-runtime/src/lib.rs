@@ -67,6 +67,7 @@ mod record;
 mod region;
 mod registry;
 mod requirement;
+mod row;
 mod selection;
 mod selector;
 mod snapshot;

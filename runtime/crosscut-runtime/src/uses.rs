@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::command::{Command, Origin, add};
 use crate::host_task;
+use crate::row::Row;
 
 /// What a command does with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +20,12 @@ pub enum Access {
 #[derive(Default)]
 pub(crate) struct Uses {
     write: Option<Arc<Command>>,
-    /// Before that write, which [may leave them behind](Command::may_leave_behind). Oldest first.
-    before: Vec<(Access, Arc<Command>)>,
+    /// Before that write, which [may leave them behind](Command::may_leave_behind).
+    before: Row<(Access, Arc<Command>)>,
     lost: Lost,
     /// Before that write, which did not replace all that they wrote: kernels and host tasks whose panic,
     /// if they panicked, nobody has been told of.
-    earlier: Vec<Arc<Command>>,
+    earlier: Row<Arc<Command>>,
     /// Since that write; of each queue that runs in order only the last.
     reads: Vec<Arc<Command>>,
     /// At how many before the last write those that have completed are looked for.
@@ -51,12 +52,13 @@ impl Lost {
     }
 }
 
-/// Those who wrote what is in some memory.
+/// Those who wrote what is in some memory. Every copy to the host has them: lists are shared, as rows behind a command that
+/// takes long would otherwise take memory by the square of their length.
 pub(crate) struct Writers {
-    earlier: Vec<Arc<Command>>,
+    earlier: Row<Arc<Command>>,
     last: Option<Arc<Command>>,
     /// What the last one was to wait for, unless that is known to have ended.
-    before: Vec<(Access, Arc<Command>)>,
+    before: Row<(Access, Arc<Command>)>,
     lost: bool,
 }
 
@@ -68,12 +70,13 @@ impl Writers {
 
     /// For whoever reads what they wrote: blocks until they have completed, and tells of a panic.
     pub(crate) fn tell(&self) -> Result<(), Error> {
-        self.earlier.iter().chain(&self.last).try_for_each(|writer| writer.wait_and_tell())?;
+        let mut writers = self.earlier.oldest_first().chain(&self.last);
+        writers.try_for_each(|writer| writer.wait_and_tell())?;
         if !self.last.as_ref().is_some_and(|last| last.is_told()) {
             return Ok(());
         }
         // It failed, and its end says nothing of them.
-        let mut left_behind = self.before.iter().filter(|(_, command)| !command.is_told());
+        let mut left_behind = self.before.oldest_first().filter(|(_, command)| !command.is_told());
         left_behind.try_for_each(|(_, command)| command.complete())
     }
 }
@@ -110,7 +113,7 @@ impl Uses {
         if self.write.as_ref().is_some_and(is_waited_for) {
             return;
         }
-        let before = self.before().iter().rev().filter(|(_, command)| is_waited_for(command));
+        let before = self.before().filter(|(_, command)| is_waited_for(command));
         for (access, command) in before {
             add(after, command);
             if *access == Access::Write {
@@ -126,17 +129,14 @@ impl Uses {
         self.write.iter().chain(reads).filter(|command| !command.is_told())
     }
 
-    /// What was before the last write, if that is not known to have come after it.
-    fn before(&self) -> &[(Access, Arc<Command>)] {
+    /// What was before the last write, if that is not known to have come after it. Newest first.
+    fn before(&self) -> impl Iterator<Item = &(Access, Arc<Command>)> {
         let is_open = |write: &Arc<Command>| {
             write.is_told()
                 || !write.has_done_its_work() && !matches!(write.is_complete(), Ok(true))
         };
-        if !self.before.is_empty() && self.write.as_ref().is_some_and(is_open) {
-            &self.before
-        } else {
-            &[]
-        }
+        let is_open = !self.before.is_empty() && self.write.as_ref().is_some_and(is_open);
+        is_open.then(|| self.before.newest_first()).into_iter().flatten()
     }
 
     /// Notes a new command, submitted after everything that [`collect`](Self::collect) gave.
@@ -170,7 +170,7 @@ impl Uses {
     fn note_before(&mut self, command: &Arc<Command>) {
         if self.write.as_ref().is_some_and(|write| write.has_done_its_work()) {
             // And so has what was before it.
-            self.before.clear();
+            self.before = Row::default();
         }
         if self.before.len() >= FIRST_SWEEP.max(self.sweep_before_at) {
             let Self { before, lost, .. } = self;
@@ -196,7 +196,7 @@ impl Uses {
 
     fn all(&self) -> impl Iterator<Item = (Access, &Arc<Command>)> {
         let write = self.write.iter().map(|write| (Access::Write, write));
-        let before = self.before.iter().map(|(access, command)| (*access, command));
+        let before = self.before.newest_first().map(|(access, command)| (*access, command));
         write.chain(before).chain(self.reads.iter().map(|read| (Access::Read, read)))
     }
 
@@ -211,7 +211,7 @@ impl Uses {
         let runs = |command: &&Arc<Command>| {
             !command.is_told() && !matches!(command.is_complete(), Ok(true))
         };
-        let before = self.before().iter().map(|(_, command)| command);
+        let before = self.before().map(|(_, command)| command);
         self.in_the_way_of(access).chain(before).find(runs).cloned()
     }
 
@@ -231,7 +231,7 @@ impl Uses {
     /// The last write has replaced everything, if it is this one.
     pub(crate) fn replaced_by(&mut self, command: &Arc<Command>) {
         if self.write.as_ref().is_some_and(|write| Arc::ptr_eq(write, command)) {
-            self.earlier.clear();
+            self.earlier = Row::default();
         }
     }
 
@@ -253,7 +253,7 @@ impl Uses {
     pub(crate) fn writers(&self) -> Writers {
         // Without asking the driver, as everybody comes here who reads.
         let is_open = self.write.as_ref().is_some_and(|write| !write.has_done_its_work());
-        let before = if is_open { self.before.clone() } else { Vec::new() };
+        let before = if is_open { self.before.clone() } else { Row::default() };
         let (earlier, last) = (self.earlier.clone(), self.write.clone());
         Writers { earlier, last, before, lost: self.lost.writer }
     }

@@ -177,6 +177,23 @@ fn who_reads_on_the_host_waits_for_what_a_failed_copy_has_left_behind() {
 }
 
 #[test]
+fn who_reads_behind_a_long_row_of_host_tasks_keeps_no_copy_of_it() {
+    let uses = &mut Uses::default();
+    let out_of_order = Origin { context: 0, line: None };
+    let (mut readers, mut tasks) = (Vec::new(), Vec::new());
+    for _ in 0..1000 {
+        let task = Command::task(out_of_order, Box::new(Happening::default()));
+        uses.note(Access::Write, &task);
+        tasks.push(task);
+        submit(uses, Access::Read, out_of_order, true);
+        readers.push(uses.writers());
+    }
+    let counts = tasks.iter().map(Arc::strong_count);
+    // Theirs, ours, and those of a list that was looked through.
+    assert!(counts.clone().all(|count| count < 20), "{:?}", counts.max());
+}
+
+#[test]
 fn a_long_row_on_a_queue_out_of_order_waits_for_one_command_each() {
     let (uses, out_of_order) = (&mut Uses::default(), Origin { context: 0, line: None });
     for _ in 0..1000 {
