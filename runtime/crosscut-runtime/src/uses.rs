@@ -105,8 +105,10 @@ impl Uses {
     /// Adds to `after` what a new command from `origin` with this access must wait for.
     pub(crate) fn collect(&self, access: Access, origin: Origin, after: &mut Vec<Arc<Command>>) {
         // Who waits for a write fails with it, or comes behind all that it was to wait for.
-        let is_waited_for =
-            |command: &Arc<Command>| !command.is_told() && !origin.follows(command.origin);
+        // Nor is one named that has done its work: a driver that could not tell when it ends takes nothing behind it.
+        let is_waited_for = |command: &Arc<Command>| {
+            !command.is_told() && !command.has_done_its_work() && !origin.follows(command.origin)
+        };
         for command in self.in_the_way_of(access).filter(|command| is_waited_for(command)) {
             add(after, command);
         }

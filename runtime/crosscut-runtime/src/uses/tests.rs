@@ -194,6 +194,21 @@ fn who_reads_behind_a_long_row_of_host_tasks_keeps_no_copy_of_it() {
 }
 
 #[test]
+fn what_is_known_to_have_done_its_work_is_not_named_to_a_driver() {
+    let uses = &mut Uses::default();
+    for access in [Access::Write, Access::Read] {
+        let (done, ends, after) = submit(uses, access, line(1), false);
+        assert!(is(&after, &[]));
+        ends.end(Ok(()));
+        done.wait().unwrap();
+        // Some drivers cannot tell when a command has ended that waited, and take none behind it.
+        let mut after = Vec::new();
+        uses.collect(Access::Write, line(2), &mut after);
+        assert!(is(&after, &[]));
+    }
+}
+
+#[test]
 fn a_long_row_on_a_queue_out_of_order_waits_for_one_command_each() {
     let (uses, out_of_order) = (&mut Uses::default(), Origin { context: 0, line: None });
     for _ in 0..1000 {
