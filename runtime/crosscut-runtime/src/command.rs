@@ -139,8 +139,9 @@ impl Command {
     pub(crate) fn complete(&self) -> Result<(), Error> {
         host_task::may_wait_for(self)?;
         self.event.wait().map_err(|error| {
+            let failure = self.failure(error);
             self.note_told();
-            self.failure(error)
+            failure
         })
     }
 
@@ -207,16 +208,20 @@ impl Command {
         *self.outcome() = Outcome::Failed(error);
     }
 
-    /// The same for one whose event is to fail with this.
+    /// The same for one whose event is to fail with this. Its panic stays, and is told first.
     pub(crate) fn fail_with(&self, error: adapter::DriverError) {
-        self.fail(failed(error));
+        if !self.has_failed() {
+            self.fail(failed(error));
+        }
     }
 
-    /// Why its event failed: by what was [noted](Self::fail_with), as some drivers keep no more of it than a number.
-    /// Otherwise by the driver's word, also if it panicked: that is told of commands that completed.
+    /// Why its event failed: by what was [noted](Self::fail_with), as some drivers keep no more of it than a number; but
+    /// by a panic only until somebody was told. Otherwise by the driver's word.
     fn failure(&self, error: adapter::DriverError) -> Error {
         match &*self.outcome() {
-            Outcome::Failed(own) if own.kind() != ErrorKind::Panic => own.clone(),
+            Outcome::Failed(own) if own.kind() != ErrorKind::Panic || !self.is_told() => {
+                own.clone()
+            }
             _ => failed(error),
         }
     }

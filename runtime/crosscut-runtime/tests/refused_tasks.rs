@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use crosscut_adapter_api::{DriverError, DriverErrorKind};
+use crosscut_adapter_api::{DriverError, DriverErrorKind, Slot};
 use crosscut_adapter_mock::{Call, Mock, Operation};
 use crosscut_image::Parameter::Address;
 use crosscut_runtime::{Access, Binding, Buffer, Event, Queue, QueueOptions, QueueOrder, Source};
@@ -117,5 +117,27 @@ fn what_a_task_has_left_behind_is_waited_for_although_the_task_has_failed() {
         assert_eq!((slow_ran, next), (false, Some(Vec::from_iter(first))));
         assert!(waited, "the kernel is waited for");
         assert!(!mock.log().iter().any(|call| matches!(call, Call::FreedInUse { .. })));
+    }
+}
+
+#[test]
+fn the_panic_of_a_task_whose_memory_cannot_be_brought_back_is_told_before_that() {
+    for by_queue in [false, true] {
+        let mock = Mock::new();
+        let queue = queue(&device(&mock));
+        let buffer = upload(&queue, &[1]);
+        mock.fail(Operation::Write, 0, refusal());
+        let source = Source::Buffer((&buffer).into());
+        let binding = Binding { source, access: Access::Write, length: buffer.size(), align: 1 };
+        let panics = Box::new(|_: &[Slot]| std::panic::resume_unwind(Box::new("no more paper")));
+        // SAFETY: the task touches no memory.
+        let task = unsafe { queue.host_task_with(&[binding], panics, &[]) }.unwrap();
+        fails(&task);
+        let told = if by_queue { queue.wait() } else { task.wait() }.unwrap_err();
+        assert_eq!(told.message(), "a host task panicked: no more paper");
+        for _ in 0..2 {
+            let told = task.wait().unwrap_err();
+            assert!(told.to_string().contains("mock returned -1"), "{told}");
+        }
     }
 }
