@@ -13,8 +13,11 @@ use crate::{Buffer, Context, Device, DeviceSliceMut, Error, Event, Launch, Queue
 /// was [built](Self::builder) to be out of order.
 ///
 /// Kernels are closures. They may capture `Copy` values and use whatever is passed as argument;
-/// [`KernelArg`] has the table. Threads may share a queue. Commands of different queues that
-/// write the same buffer or global wait for one another; atomics may be used side by side.
+/// [`KernelArg`] has the table. Commands of different queues that write the same buffer or global
+/// wait for one another; atomics may be used side by side.
+///
+/// Threads may share a queue. On the host CPU kernels run within the calls that submit them: what other
+/// threads submit, or wait for, meanwhile does not come after one whose call has not returned.
 ///
 /// ```
 /// use crosscut::prelude::*;

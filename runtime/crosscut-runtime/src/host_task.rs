@@ -111,7 +111,7 @@ impl Queue {
         let waiting = Arc::new(Waiting::new());
         if in_order {
             // What another thread submits comes before both of these or after them: between them it would neither be
-            // waited for by the task nor wait for it.
+            // waited for by the task nor wait for it. (Natively that is submitted whose call has returned.)
             let _step = self.take_step();
             let before = self.adapter.barrier(&[]).map_err(failed)?;
             waits.push(Command::new(self.origin, before, Outcome::Settled));

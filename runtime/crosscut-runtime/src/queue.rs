@@ -24,7 +24,8 @@ const FEW: usize = 8;
 /// A sequence of commands on one device, each starting when the one before has completed, unless the
 /// queue was asked to be out of order.
 ///
-/// Threads may share it.
+/// Threads may share it. On the host CPU commands run within the calls that submit them: for other threads one whose call
+/// has not returned has not been submitted.
 pub struct Queue {
     context: Context,
     pub(crate) adapter: Arc<dyn adapter::Queue>,
