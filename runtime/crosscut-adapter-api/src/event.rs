@@ -51,8 +51,9 @@ pub trait Event: Send + Sync {
     /// the event is dropped, unless the process ends first or this refuses.
     ///
     /// A command that did not run, because something that it waited for failed, may have failed before the rest of that
-    /// has ended. Where a later command of its queue would then run, `call` is called once all of it has ended: what
-    /// comes behind the call comes behind that.
+    /// has ended. Where the driver itself tells a command of such a failure, `call` is called once all of it has ended.
+    /// Where the adapter does, because the driver knows no failures, what the driver has may still run: the runtime itself
+    /// keeps commands apart from whatever uses their memory and was left behind so.
     ///
     /// # Errors
     /// The driver's refusal; `call` is then dropped without having been called.

@@ -204,7 +204,8 @@ impl Waiting {
         let call = Box::new(move |outcome| arrive(&told, outcome));
         let Err(refusal) = command.event.on_complete(call) else { return Ok(()) };
         if command.waits {
-            // If it does not run, only such a call tells when all that it waited for has ended.
+            // If it does not run, a wait may return while what it waited for still runs, and if anything tells when that has
+            // ended, it is such a call. (Where nothing does, the memory's `Uses` still know it, and keep others away.)
             return Err(refusal);
         }
         // A driver that does not call can still be waited for.
