@@ -8,9 +8,9 @@ mod line;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Span, TokenStream as Tokens};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Data, DeriveInput, Error, Result, parse_macro_input};
+use syn::{Attribute, Data, DataStruct, DeriveInput, Error, Result, parse_macro_input};
 
 /// Lets a struct live in device memory.
 ///
@@ -66,6 +66,16 @@ pub fn device_println(input: TokenStream) -> TokenStream {
     line::expand(input.into()).into()
 }
 
+/// Lets the checks name what is deprecated, if there is such: of the struct or a field, or of the type of one, which is
+/// then allowed there. Otherwise nothing is allowed, as a crate may forbid that.
+fn allowance(input: &DeriveInput, data: &DataStruct) -> Option<Tokens> {
+    let is_about =
+        |attribute: &Attribute| attribute.to_token_stream().to_string().contains("deprecated");
+    let mut attributes = data.fields.iter().flat_map(|field| &field.attrs).chain(&input.attrs);
+    let reason = "where the struct is written it has been told";
+    attributes.any(is_about).then(|| quote!(#[allow(deprecated, reason = #reason)]))
+}
+
 fn expand(input: &DeriveInput) -> Result<Tokens> {
     let name = &input.ident;
     let Data::Struct(data) = &input.data else {
@@ -98,6 +108,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     let bindings =
         (0..types.len()).map(|at| format_ident!("field_{at}", span = Span::mixed_site()));
     let bindings = bindings.collect::<Vec<_>>();
+    let allowance = allowance(input, data);
     // By way of the very trait that is implemented below: whatever a path leads to in the user's scope, the two are one.
     let data = quote!(::crosscut::DeviceData);
     let checks = types.iter().map(|field| {
@@ -109,7 +120,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     };
     Ok(quote! {
         // Nothing is given a name here: the types of the fields may depend on whatever has one.
-        #[allow(deprecated, dead_code, reason = "a field may be deprecated, and there may be none")]
+        #allowance
         const _: () = {
             #(#checks)*
             ::core::assert!(
@@ -230,6 +241,20 @@ mod tests {
              impl std::ops::Deref for T { type Target = u16; fn deref(&self) -> &u16 { &7 } }",
         ] {
             assert!(!both(seen, real), "{real}");
+        }
+    }
+
+    #[test]
+    fn a_crate_may_forbid_lints() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        assert!(compiles(folder, "crosscut", CROSSCUT));
+        let fields = ["{ pub a: u16, pub b: u16 }", "(pub u32);", "{}", ";"];
+        for text in fields.map(|fields| format!("#[repr(C)] pub struct S {fields}")) {
+            let derived = super::expand(&syn::parse_str(&text).unwrap()).unwrap();
+            let lints = "#![forbid(deprecated, unused, warnings)]";
+            let text = format!("{lints} #[derive(Clone, Copy)] {text} {derived}");
+            assert!(compiles(folder, "program", &text), "{text}");
         }
     }
 
