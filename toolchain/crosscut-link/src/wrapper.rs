@@ -64,7 +64,7 @@ impl Compilation {
     fn new(words: &[OsString]) -> Option<Result<Self, (Form, Failure)>> {
         let (program, rest) = split_program(words)?;
         let arguments = Arguments::parse(response::expand_for_rustc(rest)?);
-        if !takes_part(&arguments) {
+        if !takes_part(&arguments, env::var_os("CARGO_BIN_NAME").is_some()) {
             return None;
         }
         let folder = env::current_dir().ok()?;
@@ -191,12 +191,14 @@ fn reaches_device(crate_name: &str, externs: &[PathBuf]) -> Result<bool, RecordE
     Ok(false)
 }
 
-/// Whether a rustc command makes code that could become part of a program with kernels.
-fn takes_part(arguments: &Arguments) -> bool {
+/// Whether a rustc command makes code that could become part of a program with kernels. cargo says of programs, but not of
+/// build scripts, what they are called.
+fn takes_part(arguments: &Arguments, has_program_name: bool) -> bool {
     let question = arguments.values("--print").next().is_some() || arguments.crate_name().is_none();
-    // A cargo build script is a program named so; it runs during the build.
+    // It runs during the build.
     let build_script = arguments.crate_name().is_some_and(|name| name.starts_with("build_script_"))
-        && arguments.crate_types().eq(["bin"]);
+        && arguments.crate_types().eq(["bin"])
+        && !has_program_name;
     let procedural_macro = arguments.crate_types().any(|kind| kind == "proc-macro");
     arguments.emits("link") && !question && !build_script && !procedural_macro
 }
@@ -263,12 +265,16 @@ mod tests {
             "--crate-name derive --crate-type proc-macro --emit=dep-info,link",
             "--crate-name app --crate-type bin --emit=dep-info,metadata",
         ] {
-            assert!(!takes_part(&arguments(line)), "{line}");
+            assert!(!takes_part(&arguments(line), false), "{line}");
         }
-        assert!(takes_part(&arguments("--crate-name a --crate-type lib --emit=metadata,link")));
-        assert!(takes_part(&arguments("--crate-name a --emit=dep-info,link --test")));
-        let library = "--crate-name build_script_tools --crate-type lib --emit=metadata,link";
-        assert!(takes_part(&arguments(library)), "a library may be named so");
+        for (line, has_program_name) in [
+            ("--crate-name a --crate-type lib --emit=metadata,link", false),
+            ("--crate-name a --emit=dep-info,link --test", false),
+            ("--crate-name build_script_tools --crate-type lib --emit=metadata,link", false),
+            ("--crate-name build_script_tools --crate-type bin --emit=dep-info,link", true),
+        ] {
+            assert!(takes_part(&arguments(line), has_program_name), "{line}");
+        }
     }
 
     #[test]
