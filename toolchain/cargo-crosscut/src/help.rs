@@ -18,7 +18,8 @@ Commands:
 Options:
       --dump-after NAME  Write the device code as it is after this pass of the lowering, as text;
                          any word that is none gets the list of them
-      --dump-dir DIR     Where to write it [default: `deps/device` beside the program]
+      --dump-dir DIR     Where to write it [default: `deps/device/NAME-HASH.lowered` beside the
+                         program, `device/NAME-HASH.lowered` beside an example; the next link empties it]
   -h, --help             Print this
   -V, --version          Print the version
 
