@@ -114,17 +114,18 @@ fn clean(llvm: &Llvm, text: &str, passes: &str) -> Result<Ir, LowerError> {
     Ok(Ir::parse(&module.print()))
 }
 
-/// Whether a symbol is of a crate that is never asked for code: what it would bring needs an operating system.
+/// Whether a symbol is of a crate whose own code is never asked for: what it would bring needs an operating system.
 fn needs_a_host(symbol: &str) -> bool {
     matches!(names::crate_of(symbol).as_deref(), Some("std" | "alloc"))
 }
 
-/// The providers of the symbols, each once.
+/// The providers of the symbols, each once. Instances that the program's crates have are asked for whatever they are of.
 fn numbers_of(providers: &Providers, symbols: &BTreeSet<String>) -> BTreeSet<usize> {
     symbols
         .iter()
-        .filter(|symbol| !needs_a_host(symbol))
-        .filter_map(|symbol| providers.of(symbol))
+        .filter_map(|symbol| Some((symbol, providers.of(symbol)?)))
+        .filter(|(symbol, number)| !(providers.get(*number).is_std && needs_a_host(symbol)))
+        .map(|(_, number)| number)
         .collect()
 }
 

@@ -135,6 +135,17 @@ pub(crate) fn is_of_std(symbol: &str) -> bool {
     crate_of(symbol).is_some_and(|name| matches!(name.as_str(), "core" | "alloc" | "std"))
 }
 
+/// Whether a symbol of `core` is an instance of something generic, or of a type's: where that is only declared, its code
+/// is that of some crate.
+pub(crate) fn is_generic_of_core(symbol: &str) -> bool {
+    crate_of(symbol).is_some_and(|name| name == "core") && is_instance(symbol)
+}
+
+/// Whether what a symbol names has generic arguments, or is a type's.
+pub(crate) fn is_instance(symbol: &str) -> bool {
+    display(symbol).contains('<')
+}
+
 /// The path of a function without its generic arguments: `core::panicking::assert_failed`.
 pub(crate) fn path_of(symbol: &str) -> String {
     let name = display(symbol);

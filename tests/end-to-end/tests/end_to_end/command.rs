@@ -94,3 +94,21 @@ fn every_pass_can_be_dumped_and_others_are_refused_with_their_names() {
         }
     }
 }
+
+/// Debug builds share instances of what is generic: that of a dependency is nowhere else.
+#[test]
+fn instances_of_std_are_taken_from_a_crate_without_kernels() {
+    let Some(lab) = lab() else { return };
+    for (example, text) in [
+        ("instance_of_alloc", "[5, 6, 7, 8]\n"),
+        ("instance_of_core", "at checks/src/lib.rs:28:5: as it should not: 2\n"),
+    ] {
+        for profile in [&[][..], &["--release"]] {
+            let run = [&["run", "--quiet", "-p", "probe", "--example", example], profile].concat();
+            for device in ["host", "opencl:cpu"] {
+                let printed = lab.crosscut(Programs, &run).device(device).works();
+                assert_eq!(printed, text, "{profile:?} on {device}");
+            }
+        }
+    }
+}
