@@ -2,6 +2,7 @@
 //!
 //! [`PASSES`] is the whole pipeline in order; `--dump-after NAME` works for every name in it.
 
+mod address_numbers;
 pub(crate) mod aggregates;
 pub(crate) mod arrivals;
 pub(crate) mod assertions;
@@ -65,7 +66,10 @@ pub const PASSES: &[(&str, &str)] = &[
         "tables",
         "before outline, which knows the addresses that their numbers stand for; after optimise, because what can be folded is no table any more",
     ),
-    ("outline", "makes parameters of hooks, now that each operand is known"),
+    (
+        "outline",
+        "makes parameters of hooks, now that each operand is known; takes expressions of globals apart first, which no parameter can be in",
+    ),
     ("spaces", "after outline, which gives parameters their address space"),
     (
         "specialise",

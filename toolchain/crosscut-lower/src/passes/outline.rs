@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crosscut_image::{Parameter, hooks};
 
 use super::sites::PANIC_SITE;
-use super::sub_groups;
+use super::{address_numbers, sub_groups};
 use crate::ir::{Call, Instruction, Ir, Item, Kind, replace_tokens, split_at_commas, tokens};
 
 /// What an entry function says about itself.
@@ -146,16 +146,17 @@ pub(crate) fn outline(
     let assumed = assume && uses.panics && announcement.dimensions == 1 && !checked.is_empty();
 
     let prologue = prologue(&uses, announcement, &globals);
+    let is_global = |token: &str| globals.iter().any(|global| global.1 == token);
+    let (numbers, rest) = address_numbers::take_apart(&function.lines[1..], is_global);
     let kernel = |name: &str, assumptions: &[String]| {
         let mut lines = vec![format!("define spir_kernel void @{name}({signature}) {{")];
         // The first line of the body is its label, if it has one.
-        let rest = &function.lines[1..];
         let label = usize::from(Instruction::parse(&rest[0]).is_none());
         lines.extend_from_slice(&rest[..label]);
         lines.extend(prologue.iter().cloned());
         lines.extend(assumptions.iter().cloned());
         let dimensions = announcement.dimensions;
-        let lines_of_body = rest[label..].iter();
+        let lines_of_body = numbers.iter().chain(&rest[label..]);
         lines.extend(lines_of_body.filter_map(|line| rewrite(line, dimensions, &globals)));
         Item { kind: Kind::Function, name: format!("@{name}"), lines }
     };
