@@ -292,3 +292,44 @@ fn a_global_may_be_called_anything() {
     });
     assert_eq!(counts.iter().sum::<u32>(), (2..9).sum::<u32>());
 }
+
+#[test]
+fn the_address_of_a_global_is_a_number() {
+    static ONE: DeviceGlobal<[AtomicU32; 4]> = DeviceGlobal::zeroed();
+    static OTHER: DeviceGlobal<[AtomicU32; 4]> = DeviceGlobal::zeroed();
+    let answers = agree(|queue| {
+        let mut out = queue.zeroed::<[u64; 3]>(4)?;
+        queue.for_each(&mut out, (), |i, out, ()| {
+            ONE[i].fetch_add(1, Relaxed);
+            OTHER[i].fetch_add(1, Relaxed);
+            let (one, other) = (&raw const ONE as u64, &raw const OTHER as u64);
+            let chosen = if i % 2 == 0 { one } else { other };
+            *out = [chosen ^ other ^ one, u64::from(one ^ other == 0), one + i as u64 - one];
+            // The number of one of them, of which there are two: which is told by the others.
+            out[0] = u64::from(out[0] == other) + 2 * u64::from(out[0] == one);
+        })?;
+        queue.download(&out)
+    });
+    assert_eq!(answers, [[1, 0, 0], [2, 0, 1], [1, 0, 2], [2, 0, 3]]);
+}
+
+#[test]
+fn the_address_of_an_element_of_the_image_is_kept_in_an_atomic() {
+    static KEPT: DeviceGlobal<AtomicU64, DeviceImageScope> = DeviceGlobal::zeroed();
+    static DATA: DeviceGlobal<[AtomicU64; 4], DeviceImageScope> = DeviceGlobal::zeroed();
+    let answers = agree(|queue| {
+        let mut out = queue.zeroed::<u64>(4)?;
+        queue.parallel_for(4, (), |i, ()| {
+            DATA[i].fetch_add(i as u64, Relaxed);
+            if i == 2 {
+                KEPT.store(&raw const DATA[2] as u64, Relaxed);
+            }
+        })?;
+        queue.for_each(&mut out, (), |i, out, ()| {
+            let is_here = &raw const DATA[i] as u64 == KEPT.load(Relaxed);
+            *out = DATA[i].swap(0, Relaxed) + 10 * u64::from(is_here);
+        })?;
+        queue.download(&out)
+    });
+    assert_eq!(answers, [0, 1, 12, 3]);
+}

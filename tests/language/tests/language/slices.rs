@@ -178,3 +178,22 @@ fn loops_over_bytes_that_end_early() {
         ]
     });
 }
+
+#[test]
+fn the_end_of_a_text_is_looked_for_without_a_library_of_cs() {
+    let lengths = agree(|queue| {
+        let text = queue.upload(b"a\0text\0\0of bytes\0")?;
+        let mut lengths = queue.zeroed::<u64>(4)?;
+        queue.for_each(&mut lengths, &text, |i, length, text| {
+            let start = text.as_ptr().wrapping_add([0, 2, 7, 8][i]);
+            let mut n = 0;
+            // SAFETY: the last byte of the text is zero.
+            while unsafe { *start.add(n) } != 0 {
+                n += 1;
+            }
+            *length = n as u64;
+        })?;
+        queue.download(&lengths)
+    });
+    assert_eq!(lengths, [1, 4, 0, 8]);
+}

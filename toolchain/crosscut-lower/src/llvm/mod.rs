@@ -10,7 +10,7 @@ mod module;
 mod target;
 
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null;
 use std::rc::Rc;
 use std::sync::Once;
@@ -43,7 +43,7 @@ struct Inner {
 /// Where the diagnostic handler leaves what LLVM says.
 struct Reports {
     describe: unsafe extern "C" fn(Ref) -> *mut c_char,
-    severity: unsafe extern "C" fn(Ref) -> std::ffi::c_int,
+    severity: unsafe extern "C" fn(Ref) -> c_int,
     dispose: unsafe extern "C" fn(*mut c_char),
     errors: RefCell<Vec<String>>,
 }
@@ -120,6 +120,8 @@ impl Llvm {
 /// Vectorisers stay off: devices vectorise across items, and what vectorises loops that end early asks for what the
 /// back end does not have. (A pass builder's own options do not: a level of optimisation goes over them.)
 ///
+/// A loop that looks for a zero is not made a call of the C library's, which devices have not.
+///
 /// What makes loops cheaper before code is written counts in integers of any width: of `address & 3` two bits, of
 /// which the back end makes eight and forgets to cut off the rest.
 fn set_options(api: &Api) {
@@ -134,10 +136,13 @@ fn set_options(api: &Api) {
             c"--vectorize-slp=false",
             c"--interleave-loops=false",
             c"--disable-lsr",
+            c"--disable-loop-idiom-strlen",
+            c"--disable-loop-idiom-wcslen",
         ];
         let pointers = arguments.map(CStr::as_ptr);
-        // SAFETY: six terminated strings, which LLVM copies, and no text about the program.
-        unsafe { (api.LLVMParseCommandLineOptions)(6, pointers.as_ptr(), null()) };
+        let count = c_int::try_from(pointers.len()).unwrap_or_default();
+        // SAFETY: so many terminated strings, which LLVM copies, and no text about the program.
+        unsafe { (api.LLVMParseCommandLineOptions)(count, pointers.as_ptr(), null()) };
     });
 }
 

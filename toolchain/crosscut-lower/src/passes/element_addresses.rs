@@ -37,8 +37,9 @@ fn taken_apart(line: &str, number: u32) -> Option<(String, String)> {
         return None;
     }
     let (start, _) = tokens(line).find(|token| token.1 == EXPRESSION)?;
-    // Inside of another expression it stays: there is no such address of an atomic.
-    if line[..start].contains("addrspacecast") {
+    // Inside of another expression it stays: there is no such address of an atomic, but a value may be one. The address
+    // comes first, so none is missed.
+    if ["addrspacecast", "ptrtoint"].iter().any(|other| line[..start].contains(other)) {
         return None;
     }
     let open = start + line[start..].find('(')?;
@@ -92,6 +93,7 @@ mod tests {
         for line in [
             "  store i64 1, ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @G, i64 8), align 8",
             "  %o = atomicrmw add ptr addrspace(1) %p, i64 1 syncscope(\"device\") monotonic, align 8",
+            "  %o = atomicrmw xchg ptr addrspace(1) @H, i64 ptrtoint (ptr addrspace(4) getelementptr (i8, ptr addrspace(4) addrspacecast (ptr addrspace(1) @G to ptr addrspace(4)), i64 8) to i64) monotonic, align 8",
         ] {
             assert_eq!(lines(line), [line]);
         }

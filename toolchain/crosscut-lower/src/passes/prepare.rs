@@ -11,8 +11,8 @@ use crosscut_image::hooks;
 
 use crate::ir::{Call, Ir, Item, Kind, replace_tokens, tokens};
 
-/// What each hook promises the optimiser. All but the last two may be moved and merged freely: within
-/// one item they always answer the same.
+/// What each hook promises the optimiser. Those with `memory(none)` and without `nomerge` may be moved and merged
+/// freely: within one item they always answer the same.
 const HOOK_DECLARATIONS: &[(&str, &str)] = &[
     (hooks::KERNEL, "declare void @{}(i64, i32, i64) nounwind"),
     (

@@ -1,5 +1,5 @@
 ; Elements of a variable of the image have addresses that are expressions: each atomic of a byte is where it says,
-; and so are both words of a number of 128 bits and all pieces of one of 24.
+; and so are both words of a number of 128 bits and all pieces of one of 24. Such an address is also kept in one.
 @_RNvCsgbTIekHar5R_1p5BYTES = internal global [16 x i8] zeroinitializer, align 4
 @_RNvCsgbTIekHar5R_1p4WIDE = internal global [128 x i8] zeroinitializer, align 16
 define void @_RNvCsgbTIekHar5R_1p8elements() {
@@ -27,6 +27,9 @@ start:
   %next = add i24 %odd, 1
   %w4 = getelementptr inbounds i8, ptr %wide, i64 52
   store i24 %next, ptr %w4, align 4
+  %w5 = getelementptr inbounds i8, ptr %wide, i64 56
+  %number = ptrtoint ptr %b6 to i64
+  store atomic i64 %number, ptr %w5 monotonic, align 8
   ret void
 }
 
