@@ -21,6 +21,8 @@ macro_rules! texts {
 }
 
 texts! {
+    a_value_alone, Equal, "{}", |x| x;
+    a_float_alone, Equal, "{}", |x| x as f32 / 4.0;
     one_value, Equal, "{} is not what I want", |x| x;
     two_values_in_another_order, Equal, "{1} of {{{0:?}}}, {1}", |x| x as usize, -(x as i16);
     a_reference_and_a_float, Equal, "{} is {:?}", |x| &&x, x as f32 / 2.0;

@@ -198,6 +198,10 @@ impl Problem {
             Self::System { function } if function.contains("std::sync::") => {
                 "items share by atomics: in a `DeviceGlobal`, or in a buffer of them"
             }
+            Self::System { function } if function.starts_with("std::process::") => {
+                "`return` ends an item, and a panic is an error of the launch as well: end the \
+                 process on the host"
+            }
             Self::System { .. } => {
                 "do it on the host, before or after the kernel, and pass the data in a buffer"
             }

@@ -101,7 +101,8 @@ impl Shape {
 
     /// Whether the function with this path is there to panic, and for nothing else.
     fn is_known(path: &str) -> bool {
-        path.starts_with("core::panicking::")
+        // Of one that shows a value the code counts, too: it says which.
+        path.starts_with("core::panicking::") && path != "core::panicking::panic_display"
             || path.starts_with("std::panicking::")
             || Self::of(path) != Self::of("")
     }
@@ -179,9 +180,11 @@ fn panic_functions(ir: &Ir) -> HashMap<String, Shape> {
         } else if ends && names::is_of_std(name) {
             let path = names::path_of(name);
             // Of another one the code counts, which ends in one of these: it may call what is the user's. If it is not here,
-            // it comes from the crate that has this instance, or from `core` itself.
-            let comes = names::is_generic_of_core(name) || item.kind == Kind::Function;
-            if !comes || Shape::is_known(&path) {
+            // it comes from the crate that has this instance, or from `core` itself, or is what only a host can do.
+            let counts = item.kind == Kind::Function
+                || names::is_generic_of_core(name)
+                || names::crate_of(name).is_some_and(|name| name == "std");
+            if !counts || Shape::is_known(&path) {
                 shapes.insert(item.name.clone(), Shape::of(&path));
             }
         }
