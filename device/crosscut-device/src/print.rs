@@ -26,8 +26,8 @@ pub struct Value {
 /// What a kernel can print: integers, floating-point numbers, `bool` and `char`, and references to them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be printed by a kernel",
-    label = "not a number, `bool` or `char`",
-    note = "print its parts: numbers, `bool` and `char`"
+    label = "not a number of up to 64 bits, `bool` or `char`",
+    note = "print its parts: of `u128`, for example, the two halves"
 )]
 pub trait Printable {
     /// It as a line has it.

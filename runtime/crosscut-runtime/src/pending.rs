@@ -236,8 +236,8 @@ fn print(mut error: Error) {
     if error.kind() == ErrorKind::Panic {
         error = error.with_help(WAIT);
     }
-    // Without a standard error nobody is left to be told.
-    let _ = writeln!(std::io::stderr(), "crosscut: {error}");
+    // At once, so that nothing that others print comes between. Without a standard error nobody is left to be told.
+    let _ = std::io::stderr().write_all(format!("crosscut: {error}\n").as_bytes());
 }
 
 #[cfg(all(test, not(feature = "shuttle")))]

@@ -72,7 +72,12 @@ impl Runtime {
                 left.iter().for_each(|device| search.look_at_left(device));
             }
         }
-        let accepted = search.finish(self, &said).map_err(|error| error.with_help(help()))?;
+        let or_more = || {
+            let variable = self.selector().map(|(variable, _)| variable);
+            variable.map(|it| format!(", or have {it} accept more devices")).unwrap_or_default()
+        };
+        let accepted =
+            search.finish(self, &said).map_err(|error| error.with_help(help() + &or_more()))?;
         self.best_of(accepted, registry::has_images())
     }
 

@@ -170,7 +170,12 @@ fn a_selector_in_code_chooses_among_what_the_environment_leaves() {
     assert_eq!(error.kind(), ErrorKind::NoDevice);
     assert!(error.message().contains("the selector `host` accepts no device"), "{error}");
     assert!(error.message().contains("CROSSCUT_DEVICE=`mock:1` leaves mock:1"), "{error}");
-    assert_eq!(error.help(), Some("pass what is there, for example `mock:1`"));
+    assert_eq!(
+        error.help(),
+        Some(
+            "pass what is there, for example `mock:1`, or have CROSSCUT_DEVICE accept more devices"
+        )
+    );
     assert!(chosen("mock:1", "mock:0").is_err());
     for unreadable in ["", "gpu", "mock:;"] {
         let error = chosen("", unreadable).unwrap_err();
