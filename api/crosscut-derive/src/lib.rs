@@ -72,8 +72,8 @@ fn allowance(input: &DeriveInput, data: &DataStruct) -> Option<Tokens> {
     let is_about =
         |attribute: &Attribute| attribute.to_token_stream().to_string().contains("deprecated");
     let mut attributes = data.fields.iter().flat_map(|field| &field.attrs).chain(&input.attrs);
-    let reason = "where the struct is written it has been told";
-    attributes.any(is_about).then(|| quote!(#[allow(deprecated, reason = #reason)]))
+    let allowed = quote!(#[allow(deprecated, reason = "it is told where the struct is written")]);
+    attributes.any(is_about).then_some(allowed)
 }
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {

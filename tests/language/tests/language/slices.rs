@@ -188,7 +188,7 @@ fn the_end_of_a_text_is_looked_for_without_a_library_of_cs() {
             let start = text.as_ptr().wrapping_add([0, 2, 7, 8][i]);
             let mut n = 0;
             // SAFETY: the last byte of the text is zero.
-            while unsafe { *start.add(n) } != 0 {
+            while unsafe { *start.wrapping_add(n) } != 0 {
                 n += 1;
             }
             *length = n as u64;
