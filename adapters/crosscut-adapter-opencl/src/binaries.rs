@@ -1,5 +1,6 @@
 //! Built programs as the driver's own bytes, and back.
 
+use std::ffi::OsString;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -15,7 +16,9 @@ impl ProgramBinaries for ClContext {
     fn build_identity(&self) -> String {
         let options = self.0.build_options.to_string_lossy();
         match self.0.info.kind {
-            DeviceKind::Cpu => format!("{options}; {}", processor()),
+            DeviceKind::Cpu => {
+                format!("{options}; {}; {}", processor(), settings(std::env::vars_os()))
+            }
             _ => options.into_owned(),
         }
     }
@@ -106,6 +109,16 @@ impl ProgramHandle {
     }
 }
 
+/// What the environment tells Intel's CPU runtime about the code that it makes.
+fn settings(variables: impl Iterator<Item = (OsString, OsString)>) -> String {
+    let mut settings: Vec<String> = variables
+        .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"CL_CONFIG_"))
+        .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+        .collect();
+    settings.sort();
+    settings.join(" ")
+}
+
 /// Which instructions the processor of this machine has.
 ///
 /// Code for a CPU device uses all of them, and neither its name nor the driver's version tells them:
@@ -124,4 +137,21 @@ fn processor() -> String {
 #[cfg(not(target_arch = "x86_64"))]
 fn processor() -> String {
     String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_another_where_the_environment_asks_the_driver_for_other_code() {
+        let of = |variables: &[(&str, &str)]| {
+            settings(variables.iter().map(|(name, value)| (name.into(), value.into())))
+        };
+        let (vectorizer, options) =
+            (("CL_CONFIG_USE_VECTORIZER", "0"), ("CL_CONFIG_LLVM_OPTIONS", "-x"));
+        assert_eq!(of(&[("PATH", "/bin"), ("XCL_CONFIG_A", "1")]), "");
+        assert_eq!(of(&[vectorizer, ("HOME", "/"), options]), of(&[options, vectorizer]));
+        assert_ne!(of(&[options]), of(&[("CL_CONFIG_LLVM_OPTIONS", "-y")]));
+    }
 }
