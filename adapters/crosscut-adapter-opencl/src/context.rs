@@ -5,8 +5,8 @@ use std::ops::Deref;
 use std::sync::{Arc, Once};
 
 use crosscut_adapter_api::{
-    CodeForm, Context, DriverError, Feature, Memory, MemoryKind, Program, ProgramBinaries,
-    Promised, Queue, QueueOptions,
+    CodeForm, Context, DeviceKind, DriverError, Feature, Memory, MemoryKind, Program,
+    ProgramBinaries, Promised, Queue, QueueOptions,
 };
 
 use crate::callback;
@@ -143,6 +143,12 @@ impl Context for ClContext {
 
     fn takes_annotation(&self, capability: u32) -> bool {
         capability == variable::HOST_ACCESS && self.0.variables.is_some()
+    }
+
+    fn reorders_loops(&self) -> bool {
+        // Intel's runtime for CPUs (2026.22) vectorises loops of an item as if no turn depended on another.
+        let info = &self.0.info;
+        info.kind == DeviceKind::Cpu && info.platform_vendor.starts_with("Intel")
     }
 
     fn argument_alignment(&self) -> usize {

@@ -35,8 +35,7 @@ impl<T, F: Fn(T, T) -> T + Copy + Send + 'static> Operator<T> for F {}
 /// ```
 ///
 /// Values are combined in the order of the items, in the same brackets everywhere, so that the operator
-/// need not be commutative. Sums of floating-point numbers are still only as equal as the device's
-/// compiler leaves them: some add up the numbers of a loop in an order of their own.
+/// need not be commutative.
 ///
 /// A launch that panics contributes nothing on the host CPU, and on a device what its items had
 /// contributed, and anything for those that panicked. Who waits first is told of the panic: [`get`](Self::get) is not if `queue.wait()` was, or

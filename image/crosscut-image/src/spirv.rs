@@ -32,7 +32,7 @@ pub use annotations::{
     DECORATION_INIT_MODE, DECORATION_REGISTER_MAP, VARIABLE_EXTENSIONS, keep_annotations,
 };
 pub use interface::{KernelInterface, KernelParameter, ValueKind, interfaces};
-pub use specialise::{Specialised, specialise};
+pub use specialise::{LOOPS_IN_ORDER, Specialised, specialise};
 pub use sub_group_size::with_sub_group_size;
 pub use synchronisation::{Strength, Synchronisation, synchronisation};
 pub use valid::validate;

@@ -130,6 +130,12 @@ pub trait Context: Send + Sync {
         false
     }
 
+    /// Whether the driver's compiler takes the turns of loops in another order unless it is kept from that: the runtime then
+    /// hands over code that does so.
+    fn reorders_loops(&self) -> bool {
+        false
+    }
+
     /// What every offset of an [`Argument::Memory`] is a multiple of, in bytes.
     ///
     /// 1 wherever memory has addresses. A device with memory objects only can hand a part of one to

@@ -409,7 +409,7 @@ impl Kernels {
         };
         let (device, adapter) = (context.device(), &*context.inner().adapter);
         let form = (found.image.target, form);
-        let code = difference.code(&found.image)?;
+        let code = difference.code(&found.image, adapter.reorders_loops())?;
         let code = spirv::keep_annotations(&code, |number| adapter.takes_annotation(number))
             .map_err(|error| {
                 Error::new(ErrorKind::Build, format!("corrupt device image: {error}"))

@@ -137,11 +137,20 @@ impl Difference {
         self.numbers.is_empty() && self.sub_group_size.is_none()
     }
 
-    /// The code of the image with it.
-    pub(crate) fn code<'i>(&self, image: &'i Image) -> Result<Cow<'i, [u8]>, Error> {
-        let code = match image.spec_constants.is_empty() {
+    /// The code of the image with it, for a driver that keeps the order of loops by itself or [does
+    /// not](crosscut_adapter_api::Context::reorders_loops).
+    pub(crate) fn code<'i>(
+        &self,
+        image: &'i Image,
+        reorders_loops: bool,
+    ) -> Result<Cow<'i, [u8]>, Error> {
+        let code = match image.spec_constants.is_empty() && !reorders_loops {
             true => Cow::Borrowed(&*image.payload),
-            false => Cow::Owned(specialised(image, &self.numbers)?),
+            false => {
+                let mut numbers = self.numbers.clone();
+                numbers.extend(reorders_loops.then_some((spirv::LOOPS_IN_ORDER, 1)));
+                Cow::Owned(specialised(image, &numbers)?)
+            }
         };
         match self.sub_group_size {
             None => Ok(code),
@@ -219,6 +228,8 @@ impl<T> Specialised<T> {
 
 #[cfg(test)]
 mod tests {
+    use crosscut_image::Target;
+
     use super::*;
 
     fn values(value: u32) -> Specialization {
@@ -243,6 +254,36 @@ mod tests {
             };
         }
         assert!(one == other && one != values(1));
+    }
+
+    #[test]
+    fn loops_are_kept_in_order_for_drivers_that_do_not() {
+        let module = |number: u32, constant: u32| {
+            let words = [
+                vec![0x0723_0203, 0x0001_0200, 0, 9, 0],
+                vec![3 << 16 | 14, 2, 2],
+                if constant == 50 {
+                    vec![4 << 16 | 71, 5, 1, spirv::LOOPS_IN_ORDER]
+                } else {
+                    vec![]
+                },
+                vec![4 << 16 | 21, 4, 32, 0],
+                vec![4 << 16 | constant, 4, 5, number],
+            ];
+            words.concat().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
+        };
+        let image = Image {
+            target: Target::Spirv64,
+            payload: module(0, 50),
+            kernels: Vec::new(),
+            globals: Vec::new(),
+            spec_constants: Vec::new(),
+            panic_sites: Vec::new(),
+            property_sets: Vec::new(),
+        };
+        let none = Difference::default();
+        assert_eq!(none.code(&image, false).unwrap(), image.payload);
+        assert_eq!(none.code(&image, true).unwrap(), module(1, 43));
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::passes::outline::{self, Announcement};
 use crate::passes::{
     aggregates, arrivals, assertions, atomic_access, constants, decorations, division,
     element_addresses, integers, legalise, long_constants, masks, memory_scopes, parts, records,
-    scope, sets, sites, spaces, sub_groups, tables,
+    scope, sets, sites, spaces, sub_groups, tables, turns,
 };
 use crate::{LowerError, host_object, validate};
 
@@ -285,6 +285,8 @@ impl Lowering<'_> {
         }
         legalise::run(&mut body);
         self.dump.write("legalise", Some(name), || body.print());
+        turns::run(&mut body);
+        self.dump.write("turns", Some(name), || body.print());
         let addresses =
             Addresses { follows: sets.follows, leave: sets.leave.into_iter().collect() };
         shared.addresses.push((name.to_owned(), addresses));

@@ -24,6 +24,10 @@ const OP_DECORATE: u32 = 71;
 
 const DECORATION_SPEC_ID: u32 = 1;
 
+/// The number of a constant of four bytes that modules with loops have: 0, or whether the driver must be kept from taking the
+/// turns of a loop in another order. No constant of a program comes near it.
+pub const LOOPS_IN_ORDER: u32 = 0x6c6f_6f70;
+
 /// A module with values, and which constants it had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Specialised {

@@ -75,6 +75,10 @@ impl Context for Traced {
         self.inner.promise()
     }
 
+    fn reorders_loops(&self) -> bool {
+        self.inner.reorders_loops()
+    }
+
     fn takes_annotation(&self, capability: u32) -> bool {
         self.inner.takes_annotation(capability)
     }

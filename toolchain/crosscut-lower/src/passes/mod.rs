@@ -35,6 +35,7 @@ pub(crate) mod sites;
 pub(crate) mod spaces;
 pub(crate) mod sub_groups;
 pub(crate) mod tables;
+pub(crate) mod turns;
 
 /// The steps of lowering, in the order they run, each with the reason for its place.
 pub const PASSES: &[(&str, &str)] = &[
@@ -83,7 +84,11 @@ pub const PASSES: &[(&str, &str)] = &[
         "arrivals",
         "after records, which says where items end; before legalise, because it has LLVM move values to the stack and back",
     ),
-    ("legalise", "last, because the optimiser would bring back what it removes"),
+    ("legalise", "behind the optimiser, which would bring back what it removes"),
+    (
+        "turns",
+        "after legalise, so that no pass thinks about a value that is there for drivers alone; before emit, whose clean-up makes values of its variables",
+    ),
     (
         "emit",
         "inlines the library, runs aggregates, masks, integers, division, atomic-access, element-addresses and long-constants on the result because only then everything is in sight, decorations because nothing may drop a variable any more, writes SPIR-V and has it checked",
