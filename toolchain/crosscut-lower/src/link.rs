@@ -115,7 +115,7 @@ fn clean(llvm: &Llvm, text: &str, passes: &str) -> Result<Ir, LowerError> {
 }
 
 /// Whether a symbol is of a crate whose own code is never asked for: what it would bring needs an operating system.
-fn needs_a_host(symbol: &str) -> bool {
+pub(crate) fn needs_a_host(symbol: &str) -> bool {
     matches!(names::crate_of(symbol).as_deref(), Some("std" | "alloc"))
 }
 

@@ -54,10 +54,9 @@ pub(crate) fn run(job: &Job) -> Result<Outcome, LowerError> {
     let wanted = check::missing_functions(&ir, &entries);
     if missing.iter().any(|symbol| wanted.contains(symbol)) {
         elsewhere.extend(wanted.into_iter().filter(|symbol| {
-            // Of these two only what some crate of the program has made an instance of.
-            let needs_a_host = |name: &str| matches!(name, "std" | "alloc");
-            names::crate_of(symbol)
-                .is_some_and(|name| !needs_a_host(&name) || names::is_instance(symbol))
+            // Of crates that need a host only what some crate of the program has made an instance of.
+            names::crate_of(symbol).is_some()
+                && (!link::needs_a_host(symbol) || names::is_instance(symbol))
         }));
     }
     elsewhere.retain(|symbol| !job.searched.contains(symbol));

@@ -22,7 +22,7 @@ use crate::ir::{Call, Ir, Item, Kind, replace_tokens, tokens};
 /// The function that waits for the group.
 const BARRIER: &str = "@_Z22__spirv_ControlBarrieriii";
 /// What the functions that record a panic are called, but for the dimensions.
-const RECORD: &str = "@__crosscut_record_";
+pub(super) const RECORD: &str = "@__crosscut_record_";
 /// The blocks that begin with a barrier.
 const SYNC: &str = "cc.sync.";
 /// The number of the barrier at which the group ends, 0 while nobody has panicked.

@@ -78,8 +78,15 @@ pub(crate) fn run(ir: &mut Ir, entry: &str, constants: &mut Vec<SpecConstant>) {
         }
         function.lines = lines;
     }
-    let first = ir.items.iter().position(|item| item.kind == Kind::Function).unwrap_or(0);
-    ir.items.splice(first..first, widths.into_iter().map(declaration));
+    widths.into_iter().for_each(|width| declare(ir, width));
+}
+
+/// Declares the function of a width, unless that is done.
+pub(super) fn declare(ir: &mut Ir, width: u8) {
+    if ir.find(built_in(width).1).is_none() {
+        let first = ir.items.iter().position(|item| item.kind == Kind::Function).unwrap_or(0);
+        ir.items.insert(first, declaration(width));
+    }
 }
 
 /// The number of a piece: the one it has, or the next.
@@ -104,7 +111,7 @@ fn number_of(constants: &mut Vec<SpecConstant>, piece: &Piece) -> u32 {
 }
 
 /// The type of a piece of this width, and the function that the back end makes a constant of.
-fn built_in(width: u8) -> (&'static str, &'static str) {
+pub(super) fn built_in(width: u8) -> (&'static str, &'static str) {
     match width {
         1 => ("i8", "@_Z20__spirv_SpecConstantic"),
         2 => ("i16", "@_Z20__spirv_SpecConstantis"),

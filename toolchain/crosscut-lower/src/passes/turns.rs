@@ -3,7 +3,8 @@
 //! Expects a legal kernel in device form, before the last clean-up, which makes values of variables.
 //! Leaves in every loop one value more that each turn makes of that of the turn before, and behind all loops a store of
 //! it, under a specialization constant that is 0: drivers drop both. Where the runtime makes it 1, for Intel's runtime for
-//! CPUs, its vectoriser leaves the loops of an item alone: it takes them as if no turn depended on another.
+//! CPUs, its vectoriser leaves the loops of an item alone: it takes them as if no turn depended on another. (What the
+//! library brings later does without: its turns stand alone, or are atomics or of 128 bits, which nobody vectorises.)
 //!
 //! At the end of each turn stands `%cc.turned.0 = shl i32 %cc.turn.0, 1` of what `%cc.turns` holds, and `ret void` becomes a
 //! branch to where that is stored or not.
@@ -12,14 +13,13 @@ use std::collections::BTreeSet;
 
 use crosscut_image::spirv::LOOPS_IN_ORDER;
 
+use super::arrivals::RECORD;
+use super::constants;
 use crate::ir::graph::Graph;
-use crate::ir::{Instruction, Ir, Item, Kind};
+use crate::ir::{Instruction, Ir, Item};
 
-/// What the back end makes a constant of.
-const CONSTANT: &str = "@_Z20__spirv_SpecConstantii";
-
-/// Behind a panic nothing is stored: with ways out that items take on their own the loop is less like one for all.
-const RECORD: &str = "@__crosscut_record_";
+/// The bytes of the constant.
+const WIDTH: u8 = 4;
 
 /// Runs the pass.
 pub(crate) fn run(ir: &mut Ir) {
@@ -27,11 +27,8 @@ pub(crate) fn run(ir: &mut Ir) {
     for function in ir.functions_mut().filter(|it| it.lines[0].contains(" spir_kernel ")) {
         has_loops |= keep_order(function);
     }
-    if has_loops && ir.find(CONSTANT).is_none() {
-        let line = format!("declare i32 {CONSTANT}(i32, i32) nounwind willreturn memory(none)");
-        let item = Item { kind: Kind::Declaration, name: CONSTANT.into(), lines: vec![line] };
-        let first = ir.items.iter().position(|item| item.kind == Kind::Function).unwrap_or(0);
-        ir.items.insert(first, item);
+    if has_loops {
+        constants::declare(ir, WIDTH);
     }
 }
 
@@ -51,7 +48,10 @@ fn keep_order(function: &mut Item) -> bool {
         if number == entry {
             lines.push("  %cc.turns = alloca i32, align 4".to_owned());
             lines.push("  %cc.kept = alloca i32, align 4".to_owned());
-            lines.push(format!("  %cc.keeps = call i32 {CONSTANT}(i32 {LOOPS_IN_ORDER}, i32 0)"));
+            let (kind, constant) = constants::built_in(WIDTH);
+            lines.push(format!(
+                "  %cc.keeps = call {kind} {constant}(i32 {LOOPS_IN_ORDER}, {kind} 0)"
+            ));
             lines.push("  store i32 1, ptr %cc.turns, align 4".to_owned());
         }
         if let Ok(turn) = ends.binary_search(&number) {
@@ -60,6 +60,7 @@ fn keep_order(function: &mut Item) -> bool {
             lines.push(format!("  store i32 %cc.turned.{turn}, ptr %cc.turns, align 4"));
         }
         match Instruction::parse(&line).map(|instruction| instruction.opcode) {
+            // Behind a panic nothing is stored: with ways out that items take on their own a loop is less like one for all.
             Some("ret") if !lines.last().is_some_and(|before| before.contains(RECORD)) => {
                 lines.push("  br label %cc.end".to_owned());
             }
